@@ -1,7 +1,7 @@
 """Aligned runs of tokens: where a gold text and a stream of retrieved tokens say the same.
 
-A *run* is a stretch of the gold text that stands in the stream, token by token; with bridging it
-may have gaps of a few tokens on either side. It counts if it is too long to be an accident:
+A *run* is a stretch of the gold text that stands in the stream, token by token; with bridging a few
+tokens between may be others. It counts if it is too long to be an accident:
 
 * ``run`` tokens, or the whole gold text if that is shorter;
 * less, if it holds the first or the last token of the gold text, because there a chunk's end has
@@ -87,7 +87,7 @@ def align(
         stream_of: for each gold text the row of its stream.
         corpus: where the token numbers come from.
         run: the least run, in tokens.
-        bridge: the longest gap that is bridged, in tokens.
+        bridge: how many changed tokens in a row are bridged.
         short: gold texts of at most so many tokens are looked for as phrases.
         apart: `SEPARATOR` stands before and after each retrieved text, and a run at the gold text's
             end counts only if it is the retrieved text's end that cuts it off.
@@ -118,41 +118,39 @@ def _runs(
 ) -> Cells:
     minimum_size = Least.of(golds, corpus, run)
     seed = min(SEED if bridge else EDGE, run)
-    portions = diagonals(golds, streams, stream_of, minimum_size, seed, bridge).portions()
+    portions = diagonals(golds, streams, stream_of, minimum_size, seed).portions()
     parts = _Parts.joined(_parts(golds, streams, portion, bridge) for portion in portions)
-    parts = _with_cut_words(parts, golds, streams, stream_of, corpus.words, seed)
-    cells, equal, chain, row = _cells(parts, *_chains(parts, bridge))
-    if not chain.size:
-        return cells
-    begin = np.flatnonzero(np.diff(chain, prepend=-1))
-    end = np.append(begin[1:], len(chain))
-    row = row[begin]
-    matched = np.concatenate(([0], np.cumsum(equal)))
+    parts, sure = _with_cut_words(parts, golds, streams, stream_of, corpus.words, seed)
+    row, first, behind = parts.row, parts.stream, parts.stream + parts.length
+    gold, stream = ranges(parts.gold, parts.length), ranges(first, parts.length)
+    end = np.cumsum(parts.length)
+    begin = end - parts.length
+    matched = np.concatenate(([0], np.cumsum(parts.equal)))
     total = matched[end] - matched[begin]
-    at_start = (cells.gold[begin] == golds.start[row]) & (total >= minimum_size.at_start[row])
-    at_end = (cells.gold[end - 1] == golds.start[row + 1] - 1) & (total >= minimum_size.at_end[row])
+    at_start = (parts.gold == golds.start[row]) & (total >= minimum_size.at_start[row])
+    at_end = parts.gold + parts.length == golds.start[row + 1]
+    at_end &= total >= minimum_size.at_end[row]
     if apart:
         # The chunk's end may have left a part of one more word.
         near = streams.tokens == SEPARATOR
-        last, first = cells.stream[end - 1], cells.stream[begin]
-        at_start &= near[last + 1] | near[np.minimum(last + 2, len(near) - 1)]
+        at_start &= near[behind] | near[np.minimum(behind + 1, len(near) - 1)]
         at_end &= near[first - 1] | near[np.maximum(first - 2, 0)]
     # The weights of equal tokens, added up, say how long a run is and where it is long enough.
-    places = np.flatnonzero(equal)
-    sums = np.cumsum(np.append(0, weights(golds.tokens, corpus)[cells.gold[places]]))
+    places = np.flatnonzero(parts.equal)
+    sums = np.cumsum(np.append(0, weights(golds.tokens, corpus)[gold[places]]))
     before = sums[matched[begin]]
     long = sums[matched[end]] - before >= minimum_size.anywhere[row]
     need = np.searchsorted(sums, before + minimum_size.anywhere[row]) - matched[begin]
     need = np.where(long, need, np.where(at_end, total, NEVER))
     need = np.where(at_start, np.minimum(need, minimum_size.at_start[row]), need)
     counts = at_start | at_end | long
-    minimum = np.zeros(len(begin), np.int64)
-    minimum[counts] = cells.stream[places[matched[begin[counts]] + need[counts] - 1]]
+    minimum = np.zeros(len(row), np.int64)
+    minimum[counts] = stream[places[matched[begin[counts]] + need[counts] - 1]]
+    part_of = np.repeat(np.arange(len(row)), parts.length)
     # A gap is bridged once the token behind it has been read.
-    read = np.maximum(cells.known, cells.stream[places[matched[:-1]]])
-    part_of = np.repeat(np.arange(len(begin)), end - begin)
-    place = np.maximum(read, minimum[part_of])
-    return Cells(cells.gold, cells.stream, place).where(counts[part_of])
+    read = stream[places[matched[:-1]]]
+    known = np.maximum(read, np.maximum(minimum, sure)[part_of])
+    return Cells(gold, stream, known).where(counts[part_of])
 
 
 @dataclass(frozen=True)
@@ -163,8 +161,6 @@ class _Parts:
     gold: Ints
     stream: Ints
     length: Ints
-    sure: Ints
-    """The place in the stream up to which one has to read to know that it is one."""
     equal: Bools
     """For every token of every part, one after another."""
 
@@ -173,7 +169,7 @@ class _Parts:
         """All parts of several portions."""
         empty = np.empty(0, np.int64)
         # With an empty one, as of no portion at all nothing could be joined.
-        nothing = cls(empty, empty, empty, empty, empty, np.empty(0, bool))
+        nothing = cls(empty, empty, empty, empty, np.empty(0, bool))
         columns = (vars(portion).values() for portion in (nothing, *portions))
         return cls(*map(np.concatenate, zip(*columns)))
 
@@ -197,15 +193,8 @@ def _parts(golds: TokenRows, streams: TokenRows, diagonals: Diagonals, bridge: i
     is_counted = (counts[end] - counts[begin] > 1) | whole
     begin, end = begin[is_counted], end[is_counted]
     size = end - begin
-    inside = ranges(begin, size)
-    second = places[np.minimum(counts[begin] + 1, counts[end] - 1)]
     return _Parts(
-        row[diagonal[begin]],
-        gold[begin],
-        stream[begin],
-        size,
-        stream[second],
-        equal[inside],
+        row[diagonal[begin]], gold[begin], stream[begin], size, equal[ranges(begin, size)]
     )
 
 
@@ -216,10 +205,11 @@ def _with_cut_words(
     stream_of: Ints,
     words: Sequence[str],
     seed: int,
-) -> _Parts:
+) -> tuple[_Parts, Ints]:
     """Lengthen parts by the gold text's first or last token where the stream has it in a word.
 
-    Of `seed` equal tokens, or of two or more that become the whole gold text.
+    Of `seed` equal tokens, or of two or more that become the whole gold text. Beside the parts
+    stands the place in the stream up to which one has to read to know each.
     """
     streams_of_parts = stream_of[parts.row]
     first, last = golds.start[parts.row], golds.start[parts.row + 1] - 1
@@ -254,92 +244,15 @@ def _with_cut_words(
         parts.stream + equal_at[np.minimum(seed_at, len(equal_at) - 1)] - starts[:-1],
         NEVER,
     )
-    rest = np.where(whole, np.maximum(parts.sure, parts.stream + last - 1 - parts.gold), NEVER)
-    certain = np.where(longer_before, np.minimum(minimum, rest), parts.sure)
+    rest = np.where(whole, parts.stream + np.maximum(last - 1 - parts.gold, 1), NEVER)
+    sure = np.where(longer_before, np.minimum(minimum, rest), parts.stream)
     equal = np.insert(
         parts.equal,
         np.concatenate((starts[:-1][longer_before], starts[1:][longer_behind])),
         True,
     )
-    return _Parts(
-        parts.row,
-        parts.gold - longer_before,
-        parts.stream - longer_before,
-        parts.length + longer_before + longer_behind,
-        certain,
-        equal,
+    lengths = parts.length + longer_before + longer_behind
+    longer = _Parts(
+        parts.row, parts.gold - longer_before, parts.stream - longer_before, lengths, equal
     )
-
-
-def _chains(parts: _Parts, bridge: int) -> tuple[Ints, Ints]:
-    """The parts in the order of their chains, and for each the number of its chain.
-
-    A part is followed by the nearest one that begins at most `bridge` tokens after its end, in the
-    gold text and in the stream: a word was put in or left out between them.
-    """
-    n = len(parts.row)
-    if not bridge or n < 2:
-        return np.arange(n), np.arange(n)
-    order = np.lexsort((parts.gold, parts.stream, parts.row))
-    row, gold, stream = parts.row[order], parts.gold[order], parts.stream[order]
-    end_gold, end_stream = gold + parts.length[order], stream + parts.length[order]
-    follower = np.full(n, -1)
-    is_taken = np.zeros(n, bool)
-    # In this order what follows a part is the next one, as a rule; a few are looked at.
-    for offset in range(1, 4):
-        earlier, later = np.arange(n - offset), np.arange(offset, n)
-        for_gold, for_stream = gold[later] - end_gold[earlier], stream[later] - end_stream[earlier]
-        fits = (row[earlier] == row[later]) & (follower[earlier] < 0) & ~is_taken[later]
-        for gap in (for_gold, for_stream):
-            fits &= (gap >= 0) & (gap <= bridge)
-        follower[earlier[fits]] = later[fits]
-        is_taken[later[fits]] = True
-    root = np.arange(n)
-    leads = follower >= 0
-    root[follower[leads]] = np.flatnonzero(leads)
-    # Each round halves the way to the first part of a chain.
-    while (further := root[root] != root).any():
-        root[further] = root[root[further]]
-    by_chain = np.argsort(root, kind="stable")
-    return order[by_chain], root[by_chain]
-
-
-def _cells(parts: _Parts, order: Ints, chain: Ints) -> tuple[Cells, Bools, Ints, Ints]:
-    """Every token of every part in that order, gaps between them included.
-
-    Also whether the tokens are the same there, and each one's chain and row.
-    """
-    starts = np.concatenate(([0], np.cumsum(parts.length)))
-    length = parts.length[order]
-    within = ranges(0, length)
-    part_of = np.repeat(np.arange(len(order)), length)
-    gold, stream = parts.gold[order][part_of] + within, parts.stream[order][part_of] + within
-    equal = parts.equal[starts[order][part_of] + within]
-    certain_from = np.maximum(stream, parts.sure[order][part_of])
-    joint = np.flatnonzero(chain[1:] == chain[:-1])  # between this part and the next
-    if joint.size:
-        end_gold = (parts.gold + parts.length)[order][joint]
-        end_stream = (parts.stream + parts.length)[order][joint]
-        gap_gold = parts.gold[order][joint + 1] - end_gold
-        gap_stream = parts.stream[order][joint + 1] - end_stream
-        size = np.maximum(gap_gold, gap_stream)
-        step = ranges(0, size)
-        # A gap that is longer on one side stays at its last token on the other.
-        more_gold = np.repeat(end_gold, size) + np.minimum(step, np.repeat(gap_gold, size) - 1)
-        more_stream = np.repeat(end_stream, size) + np.minimum(
-            step, np.repeat(gap_stream, size) - 1
-        )
-        # A gap is bridged once the part behind it is one.
-        certain_size = np.repeat(parts.sure[order][joint + 1], size)
-        gap = np.repeat(np.cumsum(length)[joint], size)
-        gold, stream, certain_from, equal, part_of = (
-            np.insert(column, gap, values)
-            for column, values in (
-                (gold, more_gold),
-                (stream, more_stream),
-                (certain_from, certain_size),
-                (equal, False),
-                (part_of, np.repeat(joint, size)),
-            )
-        )
-    return Cells(gold, stream, certain_from), equal, chain[part_of], parts.row[order][part_of]
+    return longer, sure

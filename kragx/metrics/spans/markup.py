@@ -3,9 +3,8 @@
 Left out, wherever they stand in a text:
 
 * Markdown: the address of a link or picture (``[text](https://...)``), emphasis and code marks that
-  touch a letter (``**서울**은``), footnotes (``[^1]``), definitions of links;
-* HTML and XML: tags, comments, scripts and style sheets; entities become their characters. A tag
-  that a chunk's end has cut is left out too;
+  touch a letter (``**서울**은``), footnotes (``[^1]``);
+* HTML and XML: tags, comments, scripts and style sheets; entities become their characters;
 * citation marks at the end of a word of prose: ``[12]``, ``[3, 4]``, ``[citation needed]``, raised
   numbers;
 * hyphens at line ends, with the line end.
@@ -47,7 +46,7 @@ def without_markup(text: str) -> str:
     if raised:
         text = _RAISED.sub(_strip_citation, text)
     if raised or "-\n" in text or "- " in text or "-\r" in text:
-        text = _LINE_END.sub("", _HYPHEN_IN_LINE.sub("", text))
+        text = _LINE_END.sub("", text)
     # Entities last: a bracket that was written as one is text, and no tag.
     if "&" in signs:
         text = _ENTITY.sub(_character, text)
@@ -110,11 +109,6 @@ _ADDRESS = re.compile(
 )
 _SURE_ADDRESS = re.compile(r"\w+://|mailto:|www\.")
 _CODE_BEFORE = re.compile(r"[A-Za-z0-9_)\]]")
-_DEFINITION = re.compile(r"^[ ]{0,3}\[[^\[\]\n]+\]:\s+<?\w+://\S+.*$", re.MULTILINE)
-_REFERENCE = re.compile(r"(?<![\w\])])\[([^\[\]\n]*[^\W\d_]{2}[^\[\]\n]*)\]\[([^\[\]\n]*)\](?!\[)")
-_WIKI = re.compile(r"\[\[(?:[^\[\]|\n\s][^\[\]|\n]*\|)?([^\[\]|\n\s][^\[\]|\n]*)\]\]")
-# An address that begins before the chunk.
-_CUT_ADDRESS = re.compile(r"\A(?=\S*(?:/|\?\w+=|%[0-9A-F]{2}))[^\s()\[\]<>{}\"';,]{1,300}\)")
 
 _NUMBERS = r"\d{1,3}(?:\s?[,;\u2013-]\s?\d{1,3})*"
 _CITATION = re.compile(
@@ -133,14 +127,6 @@ def _without_brackets(text: str) -> str:
     if "](" in text:
         for _ in range(2):  # a picture may be the text of a link
             text = _LINK.sub(_link, text)
-    if ")" in text:
-        text = _CUT_ADDRESS.sub("", text)
-    if "]:" in text:
-        text = _DEFINITION.sub("", text)
-    if "][" in text:
-        text = _REFERENCE.sub(r"\1", text)
-    if "[[" in text:
-        text = _WIKI.sub(_wiki, text)
     return _CITATION.sub(_citation, text)
 
 
@@ -148,10 +134,6 @@ def _link(mark: Match) -> str:
     """The text of a link; `table[i](x)` and `[](auto x)` are none."""
     address = _SURE_ADDRESS if _CODE_BEFORE.match(_before(mark)) else _ADDRESS
     return mark[1] if address.match(mark[2]) else mark[0]
-
-
-def _wiki(mark: Match) -> str:
-    return mark[0] if mark[0].isascii() and "|" not in mark[0] else mark[1]
 
 
 def _citation(mark: Match) -> str:
@@ -206,13 +188,6 @@ _SUP = re.compile(
 )
 _TAG = re.compile(rf"<(?:/([A-Za-z][\w:.-]*)\s*|([A-Za-z][\w:.-]*)((?:{_ATTRIBUTE})*)\s*/?)>")
 _CLOSING = re.compile(r"</([A-Za-z][\w:.-]*)")
-# A tag that the text's end cuts, or its beginning.
-_CUT_TAG = re.compile(
-    rf"<[A-Za-z][\w:.-]*(?:{_ATTRIBUTE})*(?:\s+[\w:@.-]+\s*=\s*(?:\"[^\"<>]*|'[^'<>]*))?\s*\Z"
-)
-_TAIL_OF_TAG = re.compile(
-    rf"\A(?:[^<>\"'\n]{{0,300}}|[\w:-]*=\"[^\"<>\n]*)\"(?:{_ATTRIBUTE})*\s*/?>"
-)
 
 _INLINE = frozenset(
     {"a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins"}
@@ -240,13 +215,8 @@ def _without_tags(text: str) -> str:
     text = _UNSEEN.sub(" ", text)
     text = _SUP.sub(lambda mark: "" if mark[1] else mark[2].translate(_TO_RAISED), text)
     if ">" in text:
-        if '">' in text or '"/>' in text or '" ' in text:
-            text = _TAIL_OF_TAG.sub("", text)
         closed = frozenset(_CLOSING.findall(text))
         text = _TAG.sub(lambda mark: _tag(mark, closed), text)
-    place = text.rfind("<")
-    if place >= 0 and "=" in text[place:] and _CUT_TAG.match(text, place):
-        text = text[:place]
     return text
 
 
@@ -278,9 +248,6 @@ _EMPHASIS = re.compile(
 )
 _RAISED = re.compile(f"[{_RAISED_DIGITS}]+(?:[,\u2009][{_RAISED_DIGITS}]+)*")
 _LINE_END = re.compile(r"(?<=[^\W\d_A-Z]{2})[-\xad\u2010][ \t]*\r?\n[ \t]*(?=[^\W\d_A-Z])")
-_HYPHEN_IN_LINE = re.compile(
-    r"(?<=[a-z]{2})- (?=[a-z]{2})(?!(?:and|or|to|nor|und|oder|bis|et|ou|del?)\b)"
-)
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 
 

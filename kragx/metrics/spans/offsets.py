@@ -42,7 +42,7 @@ def placed(
     source, start = _at(metadata, options.source), _at(metadata, options.start)
     if text is None or source is None or not _is_place(start):
         return None
-    inner = inside(text, wrappers=options.wrappers == "removed")
+    inner = inside(text)
     end = _at(metadata, options.end)
     if _is_place(end) and end - start != len(inner):
         return None

@@ -6,7 +6,7 @@ Written-out line ends (a backslash and an n, r or t) become spaces, and markup i
 Removed at the beginning and the end of a text, never within it:
 
 * tags such as ``<Document id="3">`` ... ``</Document>`` (`TAGS`), with the elements that they hold
-  beside the text: ``<source>``, ``<page>`` and the like (`FIELDS`);
+  before the text: ``<source>``, ``<page>`` and the like (`FIELDS`);
 * a line that numbers a document: ``[Document 3]``, ``Document 3:``, ``문서 3``;
 * lines such as ``Source: a.pdf`` or ``page_label: 4``, directly after such a tag or line, or above
   a blank line.
@@ -41,8 +41,7 @@ _OPENING = re.compile(
     rf"\s*(?:(?:{_TAG}|{_NUMBERED})\s*(?:(?:{_FIELD}|{_TAG}|{_LINE})\s*)*|(?:{_LINE})+[^\S\n]*\n)",
     re.IGNORECASE,
 )
-_CLOSING_TAG = re.compile(rf"\s*{_TAG}\s*\Z", re.IGNORECASE)
-_CLOSING_FIELD = re.compile(rf"\s*{_FIELD}\s*\Z", re.IGNORECASE)
+_CLOSING = re.compile(rf"{_TAG}\s*", re.IGNORECASE)
 _WRITTEN_OUT = re.compile(r"\\[nrt]")
 
 
@@ -55,9 +54,7 @@ class SpanOptions:
 
     Attributes:
         run, bridge, short: as for `kragx.metrics.spans.align.align`.
-        offsets: exact spans where metadata have them (``auto``), never (``off``), or an error where
-            they are missing (``only``).
-        wrappers: what a pipeline put around texts, and markup, is ``removed`` or ``kept``.
+        offsets: exact spans where metadata have them (``auto``), or never (``off``).
         tokenizer: the name of a tokenizer.
         passages: what `auto` compares texts by: ``words``, or ``characters``, letters with spaces
             ignored; an evaluation chooses it by the script of its gold.
@@ -72,7 +69,6 @@ class SpanOptions:
     bridge: int = 0
     short: int = SHORT
     offsets: str = "auto"
-    wrappers: str = "removed"
     tokenizer: str = "auto"
     source: str = "source"
     start: str = "start_index|start"
@@ -89,55 +85,32 @@ def plain(text: str) -> str:
     return without_markup(written_in(text))
 
 
-def reading(text: str, *, wrappers: bool = True, markup: bool = False) -> str:
+def reading(text: str, *, markup: bool = False) -> str:
     """The text as it is read for spans.
 
     Args:
         text: any text.
-        wrappers: remove what was put around it, and markup; False keeps both.
-        markup: keep markup all the same, as a budget that counts what a model reads does.
+        markup: keep markup, as a budget that counts what a model reads does.
     """
-    text = inside(text, wrappers=wrappers)
-    if wrappers and not markup:
+    text = inside(text)
+    if not markup:
         text = without_markup(text)
     return (text if text.isascii() else unicodedata.normalize("NFC", text)).lower()
 
 
-def inside(text: str, *, wrappers: bool = True) -> str:
-    """The same with the letters as they are written: of the same length as in its source."""
-    return unwrapped(text)[1] if wrappers else written_in(text)
+def inside(text: str) -> str:
+    """What stands inside the wrappers of a text, with the letters as they are written.
 
-
-def unwrapped(text: str) -> tuple[int, str]:
-    """What stands inside the wrappers of a text, and how many characters stand before it.
-
-    Written-out line ends have become white space of the same length.
+    Written-out line ends have become white space of the same length, so it is as long as in its
+    source.
     """
     text = written_in(text)
     opening = _OPENING.match(text)
-    begin = opening.end() if opening else 0
-    end = len(text)
-    closed = False
-    # Searched from the last tag only: a search from every place would take long in a long text.
-    while text.endswith(">", begin, len(text[begin:end].rstrip()) + begin):
-        tag = _last(_CLOSING_TAG, text, begin, end, 1)
-        closed = closed or tag is not None
-        # Such elements alone may be the text's own; beside a wrapper they are the pipeline's.
-        field = _last(_CLOSING_FIELD, text, begin, end, 2) if closed or opening else None
-        if tag is None and field is None:
-            break
-        end = tag if tag is not None else field or begin
-    return begin, text[begin:end]
-
-
-def _last(pattern: re.Pattern[str], text: str, begin: int, end: int, marks: int) -> int | None:
-    """Where the element at the end of a text begins; it has that many opening brackets."""
-    place = end
-    for _ in range(marks):
-        place = text.rfind("<", begin, place)
-        if place < 0:
-            return None
-    return place if pattern.match(text[place:end]) else None
+    begin, end = opening.end() if opening else 0, len(text)
+    # From the last bracket alone: a search from every place would take long in a long text.
+    while (place := text.rfind("<", begin, end)) >= 0 and _CLOSING.fullmatch(text, place, end):
+        end = place
+    return text[begin:end]
 
 
 def written_in(text: str) -> str:
