@@ -344,8 +344,8 @@ class Evaluation(Result):
         specs = parse_all(metrics, self.profile)
         check_depth(specs, self.settings.get("pool", {}).get("depth"))
         for spec in specs:
-            is_known = self.forbidden is not None or spec.reads_searches
-            needs = spec.looks or (spec.needs_evidence and not is_known)
+            is_known = self.forbidden is not None or "searches" in spec.reads
+            needs = "documents" in spec.reads or (spec.needs_evidence and not is_known)
             if needs and self.evidence is None:
                 raise UsageError(
                     "metric {spec!r} looks at documents, which are kept only where a metric "

@@ -66,7 +66,8 @@ class Profile:
 
     def for_scores(self, *, filtered: bool = False) -> Profile:
         """This profile for matches that come from graded scores."""
-        return replace(self, **(self.filtered if filtered else self.scored))  # type: ignore[arg-type]
+        changes: Mapping[str, Any] = self.filtered if filtered else self.scored
+        return replace(self, **changes) if changes else self
 
 
 KRAGX = Profile("kragx", "kragx itself: each gold item credited once, every metric in [0, 1]")

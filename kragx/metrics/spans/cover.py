@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 
 from kragx.data.lists import Floats, Ints
+from kragx.metrics.match_table import ratio
 from kragx.metrics.spans.align import Cells
 from kragx.metrics.spans.rows import NEVER
-from kragx.metrics.table_view import ratio
 
 
 @dataclass(frozen=True)

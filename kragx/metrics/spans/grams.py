@@ -12,8 +12,8 @@ from kragx.data import TokenCorpus
 from kragx.data.lists import Bools, Ints, ranges
 from kragx.data.phrases import UNSPACED_FOR_ONE
 from kragx.data.tokens import codes_of_tokens, hashed
+from kragx.metrics.match_table import order_within
 from kragx.metrics.spans.rows import NEVER, Least, TokenRows, weights
-from kragx.metrics.table_view import order_within
 
 Hashes = NDArray[np.uint64]
 

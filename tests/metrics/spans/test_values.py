@@ -254,9 +254,7 @@ def test_offsets_where_words_are_not_written_apart():
         {"text": text[a:b], "metadata": {"source": "s", "start": a}}
         for a, b in ((0, len(text)), (0, 5), (5, 12))
     ]
-    found = evaluate(
-        [parts[:1]], [parts[1:]], match="text", metrics=["coverage@1", "coverage"]
-    )
+    found = evaluate([parts[:1]], [parts[1:]], match="text", metrics=["coverage@1", "coverage"])
     # Nine characters, iPhone, two characters; "iP" is a part of a word.
     assert list(found.mean.values()) == pytest.approx([5 / 12, 9 / 12])
 
