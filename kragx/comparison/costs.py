@@ -91,7 +91,7 @@ def _is_slower(comparison: Comparison, pair: Floats, metric: str) -> bool:
     looked_at = comb(n, 2) * (2 if comparison.n_tests_of_times else 1)
     ends = difference_interval(
         pair,
-        METRICS[metric].number,
+        METRICS[metric].number,  # type: ignore[arg-type]  # of some values there is one
         weights=comparison.weights,
         confidence=1 - settings.alpha / max(1, looked_at),
         seed=settings.seed,

@@ -22,7 +22,6 @@ from kragx.evaluation.inputs import first_failure, judged_share
 from kragx.evaluation.leaks import Leak, leak_parts, leaks_of
 from kragx.evaluation.runs import SeveralRuns, counts_of_runs, partly_remarks, runs_note
 from kragx.evaluation.wording import (
-    abstention_remarks,
     asks_label,
     basis_label,
     failure_remarks,
@@ -521,7 +520,6 @@ class Evaluation(Result):
         return (
             *further_remarks(self.counts, self.settings, self.profile, self.vote_bounds),
             *partly_remarks(self.counts),
-            *abstention_remarks(self.specs, self.evidence),
             *short_remarks(self.specs, self.longest_list),
         )
 

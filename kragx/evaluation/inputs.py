@@ -61,7 +61,7 @@ from kragx.matchers import (
 )
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.items import items_of
-from kragx.metrics import Floats, ForbiddenMarks, MatchTable, Profile
+from kragx.metrics import LEFT_OUT, Floats, ForbiddenMarks, MatchTable, Profile
 from kragx.metrics.match_table import settled
 from kragx.metrics.search_table import SearchTable
 
@@ -441,7 +441,7 @@ class Source:
         return {
             "n_queries": sums["n_queries"],
             "n_scored": n_with_gold - n_no_list_gold
-            if profile.leaves_out_no_gold
+            if profile.no_gold in LEFT_OUT
             else n_to_find - n_no_list,
             "n_no_gold": n_to_find - n_with_gold - (n_no_list - n_no_list_gold),
             **({PROBES: sums[PROBES]} if PROBES in sums else {}),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kragx.metrics.match_table import MatchTable, TableView, Votes as Votes
     from kragx.metrics.profiles import (
         KRAGX as KRAGX,
+        LEFT_OUT as LEFT_OUT,
         NO_GOLD as NO_GOLD,
         PROFILES,
         NoGold,

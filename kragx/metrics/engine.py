@@ -16,7 +16,7 @@ from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Evidence, TextBudget
 from kragx.metrics.match_table import MatchTable, PooledCounts, TableView, harmonic
-from kragx.metrics.profiles import KRAGX, Profile
+from kragx.metrics.profiles import KRAGX, LEFT_OUT, Profile
 from kragx.metrics.ranking_metrics import PRECISION, RECALL
 from kragx.metrics.scores import MetricScores, Unknown, number_of, with_bounds, with_no_gold
 from kragx.metrics.search_scores import search_scores
@@ -73,7 +73,8 @@ def compute(
         else:
             computed = _on_list(table, way, group, profile, evidence, named, budget)
         scores.update(zip(places, computed))
-    warn_above_1(scores.values())
+    if profile.credit != KRAGX.credit:
+        warn_above_1(scores.values())
     return tuple(map(scores.__getitem__, range(len(specs))))
 
 
@@ -353,16 +354,13 @@ def _shared(metric: Metric, spec: MetricSpec) -> MetricSpec:
 def _pooled(view: TableView, questions: _Questions) -> list[PooledCounts]:
     """The four counts at each cut-off, over the queries that are scored."""
     scored = ~questions.left_out & np.ones_like(view.empty)
-    if questions.profile.leaves_out_no_gold:
+    if questions.profile.no_gold in LEFT_OUT:
         scored &= ~view.empty
     weights = view.table.weights
     query_weights = 1 if weights is None else weights[scored]
     gold = (view.n_gold[scored] * query_weights).sum().item()
-    sums = (
-        (block[:, scored] * query_weights).sum(axis=1).tolist()
-        for block in (view.relevant, view.depth, view.found)
-    )
-    return [
-        PooledCounts(relevant, depth - relevant, n_found, gold - n_found)
-        for relevant, depth, n_found in zip(*sums)
-    ]
+    relevant = (view.relevant[:, scored] * query_weights).sum(axis=1)
+    other = (view.depth[:, scored] * query_weights).sum(axis=1) - relevant
+    found = (view.found[:, scored] * query_weights).sum(axis=1)
+    columns = relevant.tolist(), other.tolist(), found.tolist(), (gold - found).tolist()
+    return [*map(PooledCounts, *columns)]

@@ -106,7 +106,7 @@ def _throughput(evidence: Evidence) -> float | None:
     return evidence.concurrency * n_answered / total if total > 0 else None
 
 
-def _percentile_of(percent: int, seconds: Floats, weights: Floats | None) -> float | None:
+def _percentile_of(percent: int, seconds: Floats, weights: Floats | None = None) -> float | None:
     """The percentile as if each question stood there as often as it is asked."""
     seconds, weights = counting(seconds, weights)
     if not seconds.size:

@@ -256,7 +256,7 @@ class TableView:
     def __init__(
         self,
         table: MatchTable,
-        cuts: Sequence[float],
+        cuts: Sequence[float] | Floats,
         rel: float | None,
         *,
         count_repeats: bool = False,
@@ -298,11 +298,6 @@ class TableView:
     def depth(self) -> Floats:
         """(c, q) min(k, n), the documents within each cut-off."""
         return np.minimum(self.cuts[:, None], self.table.n_docs)
-
-    @cached_property
-    def limit(self) -> Floats:
-        """(c, q) k, or n where nothing is cut."""
-        return np.where(np.isinf(self.cuts)[:, None], self.table.n_docs, self.cuts[:, None])
 
     @cached_property
     def new_grades(self) -> tuple[Ints, Ints, Floats]:

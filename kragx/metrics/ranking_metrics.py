@@ -95,7 +95,10 @@ MRR = Metric(
 
 
 def _precision(view: TableView, spec: MetricSpec) -> Floats:
-    return ratio(view.relevant, view.depth if spec["over"] == "retrieved" else view.limit)
+    if spec["over"] == "retrieved":
+        return ratio(view.relevant, view.depth)
+    cuts = view.cuts[:, None]
+    return ratio(view.relevant, np.where(np.isinf(cuts), view.table.n_docs, cuts))
 
 
 def _recall(view: TableView, spec: MetricSpec) -> Floats:

@@ -31,7 +31,7 @@ from kragx.metrics import (
 )
 from kragx.metrics.evidence import Cut, TextBudget
 from kragx.metrics.match_table import TableView
-from kragx.metrics.profiles import KRAGX, Profile, profile
+from kragx.metrics.profiles import KRAGX, TREC, Profile, profile
 from kragx.metrics.spec import Metric, MetricSpec
 from kragx.metrics.tool_names import in_kragx_words, remedy_for, trec_words
 
@@ -253,7 +253,8 @@ def profile_for(
         is_other = isinstance(text, str) and not _OWN.fullmatch(text)
         if trec_only is None and is_other and trec_words(text.strip()):
             trec_only = text
-    resolved = profile(named if named is not None else "trec" if trec_only else "kragx")
+    usual = TREC if trec_only else KRAGX
+    resolved = usual if named is None else profile(named)
     if trec_only and resolved.name != "trec":
         raise UsageError(
             "metric {trec_only!r} is trec_eval's name and means the number of the profile trec, "

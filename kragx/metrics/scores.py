@@ -27,7 +27,7 @@ from kragx.data.lists import Bools, Floats, Ints
 from kragx.ground.errors import DataError
 from kragx.metrics.intervals import Interval, Ratio, mean_intervals, with_exact_limits
 from kragx.metrics.match_table import MatchTable, PooledCounts, Votes
-from kragx.metrics.profiles import Profile
+from kragx.metrics.profiles import LEFT_OUT, Profile
 from kragx.metrics.spec import Metric, MetricSpec, holds
 from kragx.metrics.weights import weighted_mean
 
@@ -260,7 +260,7 @@ def with_no_gold(
             queries=queries,
             value=forgotten[0] + 1,
         )
-    if profile.leaves_out_no_gold:
+    if profile.no_gold in LEFT_OUT:
         return np.where(empty, np.nan, values)
     if profile.no_gold == "abstain":
         abstained = table.answered & (n_came == 0)

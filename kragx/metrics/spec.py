@@ -133,7 +133,7 @@ class Metric:
             follows the profile's rule for queries without gold instead.
         pooled: its micro average from the pooled counts, if it has one.
         apart: whether a query's value depends on that query alone, so that queries may be looked at
-            apart from one another; a function if it depends on the options.
+            apart from one another.
         number: how the queries' values, NaN without one, and what each weighs (None: all alike),
             make its number; None where there is none.
         maximum: (q) the greatest value that could have been reached, where the data decide it.
@@ -178,7 +178,7 @@ class Metric:
     reads_forbidden: bool = False
     of: Literal["answerable", "unanswerable", "all"] = "answerable"
     pooled: Callable[[PooledCounts], float] | None = None
-    apart: bool | Callable[[MetricSpec], bool] = True
+    apart: bool = True
     number: Callable[[Floats, Floats | None], float | None] = weighted_mean
     maximum: Callable[[Evidence, MetricSpec], Floats] | None = None
     extremes: Callable[[Evidence, MetricSpec], tuple[Floats, Floats]] | None = None
@@ -361,7 +361,7 @@ class MetricSpec:
     def apart(self) -> bool:
         """Whether each query's value depends on that query alone, and these make the number."""
         is_of_run = self.metric.from_run is not None or self["macro"] == "means"
-        return not is_of_run and holds(self.metric.apart, self)
+        return self.metric.apart and not is_of_run
 
     @property
     def needs_all_gold(self) -> bool:

@@ -63,7 +63,7 @@ def _thin_out(count: Ints, hashes: Hashes) -> None:
     often = np.flatnonzero(count > _OFTEN)
     # By n-gram, and of one n-gram by place.
     often = often[np.argsort(hashes[often], kind="stable")]
-    number = order_within(hashes[often])
+    number = order_within(hashes[often].view(np.int64))
     count[often[number > np.maximum(_PAIRS // count[often], 1)]] = 0
 
 

@@ -9,8 +9,7 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.metrics.spans.markup import without_markup
-from kragx.metrics.spans.reading import plain, reading
+from kragx.metrics.spans.reading import plain, reading, without_markup
 from tests.docs.support import ROOT
 from tests.thoroughness import USUAL, all_cases, examples
 
