@@ -16,8 +16,8 @@ Markup is left out wherever it stands:
 * Markdown: the address of a link or picture (``[text](https://...)``), emphasis and code marks that
   touch a letter (``**서울**은``), footnotes (``[^1]``);
 * HTML and XML: tags, comments, scripts and style sheets; entities become their characters;
-* citation marks at the end of a word of prose: ``[12]``, ``[3, 4]``, ``[citation needed]``, raised
-  numbers;
+* citation marks at the end of a word of prose: ``[12]``, ``[3, 4]``, ``[citation needed]``,
+  ``<sup>1</sup>``;
 * hyphens at line ends, with the line end.
 
 Code stays as it is, between backticks and outside: ``List<String>``, ``a < b and c > d``,
@@ -138,16 +138,12 @@ def written_in(text: str) -> str:
 
 Match = re.Match[str]
 
-_RAISED_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
-_TO_RAISED = str.maketrans("0123456789", _RAISED_DIGITS)
-
 
 def without_markup(text: str) -> str:
     """The text without its markup; itself, if it has none of the characters that make some."""
     # `in` for one character is many times as fast as a search, or as `in` for two.
-    signs = {*filter(text.__contains__, "<[*`~&-")}
-    raised = not text.isascii() and _has_raised(text)
-    if not (signs or raised):
+    signs = {*filter(text.__contains__, "<[*`~&-\xad\u2010")}
+    if not signs:
         return text
     code: list[str] = []
     # Code is put aside first, so that nothing in it is taken for markup.
@@ -156,12 +152,10 @@ def without_markup(text: str) -> str:
     if "[" in signs:
         text = _without_brackets(text)
     if "<" in signs:
-        text, raised = _without_tags(text), raised or "</sup" in text
+        text = _without_tags(text)
     if not signs.isdisjoint("*~"):
         text = _EMPHASIS.sub(_emphasised, text)
-    if raised:
-        text = _RAISED.sub(_strip_citation, text)
-    if raised or "-\n" in text or "- " in text or "-\r" in text:
+    if not signs.isdisjoint("-\xad\u2010"):
         text = _LINE_END.sub("", text)
     # Entities last: a bracket that was written as one is text, and no tag.
     if "&" in signs:
@@ -169,24 +163,6 @@ def without_markup(text: str) -> str:
     if code:
         text = _ASIDE.sub(lambda mark: _put_back(mark, code), text)
     return text
-
-
-def _has_raised(text: str) -> bool:
-    """Whether a raised digit stands in a text, or a hyphen of the end of a line."""
-    return (  # a fourth of the time of `any`, or of a search
-        "⁰" in text
-        or "¹" in text
-        or "²" in text
-        or "³" in text
-        or "⁴" in text
-        or "⁵" in text
-        or "⁶" in text
-        or "⁷" in text
-        or "⁸" in text
-        or "⁹" in text
-        or "\xad" in text
-        or "\u2010" in text
-    )
 
 
 _CODE = re.compile(
@@ -300,7 +276,7 @@ _UNSEEN = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _SUP = re.compile(
-    r"<sup(?:\s[^<>]*)?>(?:<[^<>]*>){0,3}\s*(\[?)(\d{1,3})\]?\s*(?:<[^<>]*>){0,3}</sup\s*>", re.I
+    r"<sup(?:\s[^<>]*)?>(?:<[^<>]*>){0,3}\s*\[?\d{1,3}\]?\s*(?:<[^<>]*>){0,3}</sup\s*>", re.I
 )
 _TAG = re.compile(rf"<(?:/([A-Za-z][\w:.-]*)\s*|([A-Za-z][\w:.-]*)((?:{_ATTRIBUTE})*)\s*/?)>")
 _CLOSING = re.compile(r"</([A-Za-z][\w:.-]*)")
@@ -329,7 +305,7 @@ _KNOWN = (
 
 def _without_tags(text: str) -> str:
     text = _UNSEEN.sub(" ", text)
-    text = _SUP.sub(lambda mark: "" if mark[1] else mark[2].translate(_TO_RAISED), text)
+    text = _SUP.sub("", text)
     if ">" in text:
         closed = frozenset(_CLOSING.findall(text))
         text = _TAG.sub(lambda mark: _tag(mark, closed), text)
@@ -362,7 +338,6 @@ def _is_tag(mark: Match, name: str, lower: str, closed: frozenset[str]) -> bool:
 _EMPHASIS = re.compile(
     r"(?<![*\\A-Za-z0-9_)\]])(\*{1,3}|~~)(?=[^\s*])([^*~\n]{1,300})(?<=[^\s*])\1(?!\*)"
 )
-_RAISED = re.compile(f"[{_RAISED_DIGITS}]+(?:[,\u2009][{_RAISED_DIGITS}]+)*")
 _LINE_END = re.compile(r"(?<=[^\W\d_A-Z]{2})[-\xad\u2010][ \t]*\r?\n[ \t]*(?=[^\W\d_A-Z])")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 
@@ -373,14 +348,6 @@ def _emphasised(mark: Match) -> str:
     before = _before(mark)
     # In Latin script emphasis ends with the word, and `**kwargs` stands in code.
     return mark[2] if any(char > "\x7f" and char.isalpha() for char in after + before) else mark[0]
-
-
-def _strip_citation(mark: Match) -> str:
-    """Nothing for a citation mark; a power such as `km²` or `10⁻³` stays."""
-    before = mark.string[max(0, mark.start() - 4) : mark.start()]
-    last = before[-1:]
-    is_mark = "\u3040" <= last <= "\ud7a3" or (last and last in '.,;!?"”’」』')
-    return "" if is_mark or (len(before) == 4 and before.isalpha()) else mark[0]
 
 
 def _character(mark: Match) -> str:
