@@ -99,24 +99,25 @@ def align(
         for place in looked_for.tokens(stream_of[row], row)
     )
     long = TokenRows.of([texts[row] for row in np.flatnonzero(is_long)])
-    runs = _runs(long, streams, stream_of[is_long], corpus, run, bridge, apart)
+    minimum_size = Least.of(long, corpus, run)
+    seed = min(SEED if bridge else EDGE, run)
+    runs = Cells.of_phrases(())
+    for portion in diagonals(long, streams, stream_of[is_long], minimum_size, seed).portions():
+        parts = _parts(long, streams, portion, bridge)
+        runs = runs.joined(_runs(parts, long, streams, corpus, minimum_size, apart))
     place = np.flatnonzero(is_long[golds.row])
     return Cells(place[runs.gold], runs.stream, runs.known).joined(phrases)
 
 
 def _runs(
+    parts: _Parts,
     golds: TokenRows,
     streams: TokenRows,
-    stream_of: Ints,
     corpus: TokenCorpus,
-    run: int,
-    bridge: int,
+    minimum_size: Least,
     apart: bool,
 ) -> Cells:
-    minimum_size = Least.of(golds, corpus, run)
-    seed = min(SEED if bridge else EDGE, run)
-    portions = diagonals(golds, streams, stream_of, minimum_size, seed).portions()
-    parts = _Parts.joined(_parts(golds, streams, portion, bridge) for portion in portions)
+    """The parts that are runs that count."""
     row, first, behind = parts.row, parts.stream, parts.stream + parts.length
     gold, stream = ranges(parts.gold, parts.length), ranges(first, parts.length)
     end = np.cumsum(parts.length)
@@ -160,15 +161,6 @@ class _Parts:
     equal: Bools
     """For every token of every part, one after another."""
 
-    @classmethod
-    def joined(cls, portions: Iterable[_Parts]) -> _Parts:
-        """All parts of several portions."""
-        empty = np.empty(0, np.int64)
-        # With an empty one, as of no portion at all nothing could be joined.
-        nothing = cls(empty, empty, empty, empty, np.empty(0, bool))
-        columns = (vars(portion).values() for portion in (nothing, *portions))
-        return cls(*map(np.concatenate, zip(*columns)))
-
 
 def _parts(golds: TokenRows, streams: TokenRows, diagonals: Diagonals, bridge: int) -> _Parts:
     row, shift, length = diagonals.row, diagonals.shift, diagonals.length
@@ -177,12 +169,11 @@ def _parts(golds: TokenRows, streams: TokenRows, diagonals: Diagonals, bridge: i
     stream = gold + shift[diagonal]
     equal = golds.tokens[gold] == streams.tokens[stream]
     places = np.flatnonzero(equal)
-    if not places.size:
-        return _Parts.joined(())
-    gap = np.diff(places) - 1
-    ends = (gap > bridge) | (np.diff(diagonal[places]) != 0)
-    begin = places[np.concatenate(([True], ends))]
-    end = places[np.concatenate((ends, [True]))] + 1
+    # What is far from the equal token before, or the first of a diagonal, begins a part.
+    begins = np.diff(places, prepend=-2 - bridge) > bridge + 1
+    begins |= np.diff(diagonal[places], prepend=-1) != 0
+    # The first begins one: moved back by a place, it says that the last ends one.
+    begin, end = places[begins], places[np.roll(begins, -1)] + 1
     # One or two equal tokens on their own are no part of anything.
     counts = np.concatenate(([0], np.cumsum(equal)))
     whole = (end - begin) == length[diagonal[begin]]

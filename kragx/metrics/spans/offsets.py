@@ -61,8 +61,7 @@ def _words(text: str) -> list[tuple[int, int]]:
 
 
 def _is_place(value: Any) -> bool:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    return whole and bool(value >= 0)
+    return isinstance(value, (int, np.integer)) and value is not True and bool(value >= 0)
 
 
 def _at(metadata: Mapping[str, Any], keys: str) -> Any:

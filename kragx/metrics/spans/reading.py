@@ -155,7 +155,7 @@ def without_markup(text: str) -> str:
         text = _without_tags(text)
     if not signs.isdisjoint("*~"):
         text = _EMPHASIS.sub(_emphasised, text)
-    if not signs.isdisjoint("-\xad\u2010"):
+    if "\n" in text and not signs.isdisjoint("-\xad\u2010"):
         text = _LINE_END.sub("", text)
     # Entities last: a bracket that was written as one is text, and no tag.
     if "&" in signs:
