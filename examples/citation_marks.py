@@ -17,7 +17,7 @@ from pathlib import Path
 
 from broken_texts import prose
 
-from kragx.metrics.spans.markup import without_markup
+from kragx.metrics.spans.reading import without_markup
 
 _MARK = re.compile(r"(?<=\S)\[(\d{1,3})\]")
 

@@ -32,7 +32,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import run_lengths
-from bridges import half
 from langchain_core.documents import Document
 
 from kragx import GoldDataset, Query, calibrate, read_corpus
@@ -67,6 +66,12 @@ class Chunks:
         }
         best = {doc.id for doc in self.bm25.invoke(query.text)}
         return ((doc, places[doc.id]) for doc in self.chunks if doc.id in best or places[doc.id])
+
+
+def half(gold: list[Any], chunk: list[Any]) -> bool:
+    """Whether two spans share at least half of the characters of either one."""
+    both = min(gold[2], chunk[2]) - max(gold[1], chunk[1]) if gold[0] == chunk[0] else 0
+    return both > 0 and 2 * both >= min(gold[2] - gold[1], chunk[2] - chunk[1])
 
 
 def where(doc: Document) -> tuple[int, int]:

@@ -144,7 +144,7 @@ def deepest(evaluation: Evaluation) -> int | None:
 
 def judged_share(evaluation: Evaluation) -> float | None:
     """judged@k at the deepest cut, as the measure has it; None if nothing was retrieved."""
-    k, judged = deepest(evaluation), evaluation.table.judged
+    k, judged = deepest(evaluation), evaluation.table.docs_in(evaluation.table.matched)
     lists = (labelled[:k] for labelled in np.split(judged, evaluation.table.doc_start[1:-1]))
     shares = [labelled.mean() for labelled in lists if labelled.size]
     return float(np.mean(shares)) if shares else None

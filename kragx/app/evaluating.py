@@ -104,7 +104,7 @@ def bound(
 def _texts(config: RunConfig, corpus: Corpus, matchers: Mapping[str, BaseMatcher]) -> list[Texts]:
     """The texts that each matcher of a config needs."""
     specs = parse_all(config.metrics, config.resolved_profile)
-    needs_evidence = any(spec.looks for spec in specs)
+    needs_evidence = any("documents" in spec.reads for spec in specs)
     decide = (named for name, named in matchers.items() if name.strip())
     return [Texts.of(corpus, named, looks=needs_evidence) for named in decide]
 

@@ -29,7 +29,7 @@ from kragx.evaluation.leaks import may_leak
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import phrase
 from kragx.matchers import BaseMatcher
-from kragx.metrics import parse_all
+from kragx.metrics import LEFT_OUT, parse_all
 from kragx.metrics.leaks import check_kinds
 from kragx.metrics.weights import effective_n, question_weights
 
@@ -38,7 +38,7 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
     """What so few questions cannot decide, whatever retrievers answer; a line for each."""
     profile = config.resolved_profile
     specs = parse_all(config.metrics, profile)
-    skips = replace(profile, no_gold=config.no_gold or profile.no_gold).leaves_out_no_gold
+    skips = (config.no_gold or profile.no_gold) in LEFT_OUT
     rules = _rules(config, dataset)
     scored = [
         query
@@ -144,7 +144,7 @@ def check_gold(config: RunConfig, dataset: GoldDataset, matchers: Iterable[BaseM
     profile = replace(
         config.resolved_profile, no_gold=config.no_gold or config.resolved_profile.no_gold
     )
-    needs_gold = profile.leaves_out_no_gold and all(spec.metric.from_matches for spec in specs)
+    needs_gold = profile.no_gold in LEFT_OUT and all(spec.metric.from_matches for spec in specs)
     judged = any(matcher.judges for matcher in matchers)
     if needs_gold and not judged and not any(query.gold for query in dataset):
         raise nothing_to_find(len(dataset), dataset.name)

@@ -197,7 +197,7 @@ class Criteria:
             label=matchers.label(match_spec),
             matcher=matcher,
             named=named,
-            profile=replace(named, no_gold=no_gold or named.no_gold),
+            profile=named if no_gold is None else replace(named, no_gold=no_gold),
             specs=specs,
             facts_by=facts_matcher(facts_match, matcher, named) if "facts" in reads else None,
             facts_follow=facts_match is None,

@@ -22,7 +22,6 @@ from kragx.evaluation.inputs import first_failure, judged_share
 from kragx.evaluation.leaks import Leak, leak_parts, leaks_of
 from kragx.evaluation.runs import SeveralRuns, counts_of_runs, partly_remarks, runs_note
 from kragx.evaluation.wording import (
-    abstention_remarks,
     asks_label,
     basis_label,
     failure_remarks,
@@ -344,8 +343,8 @@ class Evaluation(Result):
         specs = parse_all(metrics, self.profile)
         check_depth(specs, self.settings.get("pool", {}).get("depth"))
         for spec in specs:
-            is_known = self.forbidden is not None or spec.reads_searches
-            needs = spec.looks or (spec.needs_evidence and not is_known)
+            is_known = self.forbidden is not None or "searches" in spec.reads
+            needs = "documents" in spec.reads or (spec.needs_evidence and not is_known)
             if needs and self.evidence is None:
                 raise UsageError(
                     "metric {spec!r} looks at documents, which are kept only where a metric "
@@ -521,7 +520,6 @@ class Evaluation(Result):
         return (
             *further_remarks(self.counts, self.settings, self.profile, self.vote_bounds),
             *partly_remarks(self.counts),
-            *abstention_remarks(self.specs, self.evidence),
             *short_remarks(self.specs, self.longest_list),
         )
 

@@ -61,9 +61,9 @@ from kragx.matchers import (
 )
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.items import items_of
-from kragx.metrics import Floats, ForbiddenMarks, MatchTable, Profile
+from kragx.metrics import LEFT_OUT, Floats, ForbiddenMarks, MatchTable, Profile
+from kragx.metrics.match_table import settled
 from kragx.metrics.search_table import SearchTable
-from kragx.metrics.table_view import settled
 
 _ENOUGH = 3
 """So many lists down which scores rise, and none down which they do not, are no accident."""
@@ -83,7 +83,7 @@ def judged_share(table: MatchTable) -> float | None:
 
     Nothing need be known of those that were retrieved where nothing answers.
     """
-    judged = table.judged[~np.repeat(table.unanswerable, table.n_docs)]
+    judged = table.docs_in(table.matched)[~np.repeat(table.unanswerable, table.n_docs)]
     return float(judged.mean()) if judged.size else None
 
 
@@ -122,7 +122,7 @@ def table_counts(
     """
     rows, answered = table.unanswerable, table.answered
     n_came = table.n_docs if searches is None else searches.n_came
-    looked_at = table.judged[~np.repeat(rows, table.n_docs)]
+    looked_at = table.docs_in(table.matched)[~np.repeat(rows, table.n_docs)]
     counts: dict[str, Any] = {
         "n_queries": table.n_queries,
         "n_with_gold": len(distinct(table.gold_query[table.grade > 0])),
@@ -441,7 +441,7 @@ class Source:
         return {
             "n_queries": sums["n_queries"],
             "n_scored": n_with_gold - n_no_list_gold
-            if profile.leaves_out_no_gold
+            if profile.no_gold in LEFT_OUT
             else n_to_find - n_no_list,
             "n_no_gold": n_to_find - n_with_gold - (n_no_list - n_no_list_gold),
             **({PROBES: sums[PROBES]} if PROBES in sums else {}),

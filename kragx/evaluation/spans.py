@@ -77,7 +77,6 @@ class Reader:
             "run": options.run,
             "bridge": options.bridge,
             "short": options.short,
-            "wrappers": options.wrappers,
             "tokenizer": describe(self._tokenizer),
             "offsets": options.offsets,
             "keys": [options.source, options.start, options.end],
@@ -115,7 +114,7 @@ class Reader:
         """Where the gold of each query stands in what was retrieved for it.
 
         Raises:
-            DataError: a gold item or a document has no text, or no place where one is asked for.
+            DataError: a gold item or a document has no text.
         """
         return Spread.joined(self._spreads(lists, table))
 
@@ -156,17 +155,6 @@ class Reader:
         told = [place for place in places if place is not None]
         if len(told) == len(places):
             return told[:n], told[n:]
-        if options.offsets == "only":
-            first = places.index(None)
-            holder = "a gold text" if first < n else f"rank {first - n + 1}"
-            raise DataError(
-                "query {id!r}: offsets=only, and the metadata of {holder} do not say "
-                "where it stands ({source!r} and {start!r} that fit its length)",
-                id=ranked.query.id,
-                holder=holder,
-                source=options.source,
-                start=options.start,
-            )
         return None
 
     def _aligned(
@@ -178,7 +166,7 @@ class Reader:
         options, corpus = self.options, letters or words
 
         def read(text: str) -> str:
-            text = reading(text, wrappers=options.wrappers == "removed")
+            text = reading(text)
             return without_hanja(text) if letters else text
 
         item_query, text_item = _items_of([golds for golds, _ in batch])

@@ -10,8 +10,7 @@ from kragx.ground.printing import joined, number, phrase
 from kragx.matchers.ids import ALIKE, APART
 from kragx.matchers.pages import UNPLACED
 from kragx.matchers.text_base import DOCS_LOST, GOLD_LOST, SHORT_GOLD
-from kragx.metrics import Evidence, Metric, MetricSpec, Profile, known_metric
-from kragx.metrics.abstention import ABSTENTION, price
+from kragx.metrics import LEFT_OUT, Metric, MetricSpec, Profile, known_metric
 from kragx.metrics.ranking_metrics import PRECISION
 
 _NO_GOLD = {
@@ -374,20 +373,6 @@ def silent_text(metric: Metric, n: int) -> str:
     )
 
 
-def abstention_remarks(specs: Iterable[MetricSpec], evidence: Evidence | None) -> Iterator[str]:
-    """What abstaining below a score would cost: at a high one every retriever abstains."""
-    for spec in specs:
-        if spec.metric == ABSTENTION and spec["score"] is not None and evidence is not None:
-            n_lost, n_answerable = price(evidence, spec)
-            yield phrase(
-                "{metric}: that score would leave nothing for {n} of {of} answerable questions "
-                "either; no other metric leaves out what is below it",
-                metric=spec,
-                n=n_lost,
-                of=n_answerable,
-            )
-
-
 def short_remarks(specs: Iterable[MetricSpec], longest: int) -> Iterator[str]:
     """Which precision divides by more documents than any list has, and so cannot reach 1."""
     for spec in specs:
@@ -419,7 +404,7 @@ def _unanswerable(counts: Mapping[str, int], profile: Profile) -> Iterator[str]:
     ]
     yield phrase(
         "unanswerable questions: {n} (left out); {parts}"
-        if profile.leaves_out_no_gold
+        if profile.no_gold in LEFT_OUT
         else "unanswerable questions: {n} ({treated}); {parts}",
         n=counts["n_queries"],
         treated=phrase("in metrics of gold {treatment}", treatment=_NO_GOLD[profile.no_gold]),

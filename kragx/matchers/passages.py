@@ -16,7 +16,6 @@ from kragx.matchers.siblings import SIBLINGS, Siblings, differences, without_sib
 from kragx.matchers.text_base import TokenMatcher
 from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import Bools, Floats
-from kragx.metrics.threshold import matches
 
 PAIR = 4
 """Two neighbouring runs of three letters, by which passages of mostly Hangul are compared."""
@@ -108,7 +107,7 @@ class PassageMatcher(TokenMatcher):
         if not self.tells_siblings or self.vocabulary is None:
             return ""
         scores = self.siblings_together().pair_scores([doc], [gold])
-        if scores is None or not matches(scores, self.threshold).all():
+        if scores is None or not (scores >= self.threshold).all():
             return ""
         texts = [self.read(doc)], [self.read(gold)]
         (difference,) = differences(*texts, self._words, self.vocabulary)

@@ -15,7 +15,6 @@ from kragx.matchers.base import BaseMatcher, Matcher, Trace, adapted
 from kragx.matchers.items import MatchItem, batch_of, every_pair, shapes
 from kragx.matchers.notes import Notes
 from kragx.metrics import Bools
-from kragx.metrics.threshold import matches
 
 Verdict = Literal["match", "no match", "open", "unknown"]
 
@@ -137,7 +136,7 @@ def _verdict(trace: Trace, score: float) -> Verdict:
     accept, reject = trace.limits or (threshold, threshold)
     if np.isnan(score):
         return "unknown"
-    if accept is not None and matches(score, accept):
+    if accept is not None and score >= accept:
         return "match"
     return "no match" if reject is not None and score < reject else "open"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,6 @@ from kragx.metrics.spans.align import align
 from kragx.metrics.spans.reading import reading
 from kragx.metrics.spans.rows import RUN, SEPARATOR, TokenRows, weights
 
-Wrappers = Literal["removed", "kept"]
-
 
 @dataclass(frozen=True)
 class SpanMatcher(PassageMatcher):
@@ -39,12 +37,10 @@ class SpanMatcher(PassageMatcher):
         of: whose share counts.
         threshold: the least share that is a match, in (0, 1].
         run: the least run that counts, in tokens.
-        bridge: the longest gap within a run, in tokens.
         short: gold of at most so many tokens is looked for as a phrase; three characters are a
             token in scripts that write without spaces. 0 for none.
         siblings: ``apart`` makes a document no match that has other known words between the words
             of the gold text, as texts made from one template have (`kragx.matchers.siblings`).
-        wrappers: what a pipeline put around texts, and markup, is ``removed`` or ``kept``.
         tokenizer: a name, mapping, import path or `Tokenizer`.
         numbers: ``alike`` reads Korean amounts alike where a unit settles them: 300만원,
             3,000,000원, 삼백만 원 (`kragx.data.amounts`). None reads them as they are written.
@@ -53,17 +49,15 @@ class SpanMatcher(PassageMatcher):
     of: Of = "either"
     threshold: Threshold = 0.5
     run: Annotated[int, whole(2, 1000)] = RUN
-    bridge: Annotated[int, whole(0, 1000)] = 0
     short: Annotated[int, whole(0, 1000)] = SHORT
     siblings: Annotated[Siblings, one_of("apart", "together")] = "apart"
-    wrappers: Wrappers = "removed"
     tokenizer: TokenizerOption = field(default_factory=AutoTokenizer)
     numbers: Numbers = None
     name = "span"
 
     def read(self, text: str) -> str:
         """A text as it was before a pipeline put something around it."""
-        return super().read(reading(text, wrappers=self.wrappers == "removed"))
+        return super().read(reading(text))
 
     def compare(self, docs: Lists, golds: Lists) -> Floats:
         """The share that is aligned, by words or by letters."""
@@ -131,8 +125,7 @@ class SpanMatcher(PassageMatcher):
             corpus: where the tokens come from.
         """
         rows = TokenRows.of(texts)
-        # So many separators that no bridge reaches from one text into the next.
-        between = np.full(self.bridge + 1, SEPARATOR, np.int32)
+        between = np.full(1, SEPARATOR, np.int32)
         parts = TokenRows.of([np.concatenate((between, tokens, between)) for tokens in streams])
         cells = align(
             rows,
@@ -140,7 +133,6 @@ class SpanMatcher(PassageMatcher):
             of_query.of_text,
             corpus,
             run=self.run,
-            bridge=self.bridge,
             short=self.short,
             apart=True,
         )

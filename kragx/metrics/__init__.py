@@ -19,9 +19,10 @@ if TYPE_CHECKING:
         RankedList,
         TextBudget,
     )
-    from kragx.metrics.match_table import MatchTable, Votes as Votes
+    from kragx.metrics.match_table import MatchTable, TableView, Votes as Votes
     from kragx.metrics.profiles import (
         KRAGX as KRAGX,
+        LEFT_OUT as LEFT_OUT,
         NO_GOLD as NO_GOLD,
         PROFILES,
         NoGold,
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from kragx.metrics.search_table import SearchTable
     from kragx.metrics.search_view import SearchView
     from kragx.metrics.spec import Metric, MetricSpec, Option
-    from kragx.metrics.table_view import TableView
 
 __all__ = [
     "DEFAULT_METRICS",
@@ -92,7 +92,6 @@ _MODULES = (
     "search_table",
     "search_view",
     "evidence",
-    "table_view",
     "spec",
     "scores",
     "registry",

@@ -2,8 +2,10 @@
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from dataclasses import replace
+from functools import partial
+from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,13 +15,12 @@ from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Evidence, TextBudget
-from kragx.metrics.match_table import MatchTable
-from kragx.metrics.profiles import KRAGX, Profile
+from kragx.metrics.match_table import MatchTable, PooledCounts, TableView, harmonic
+from kragx.metrics.profiles import KRAGX, LEFT_OUT, Profile
 from kragx.metrics.ranking_metrics import PRECISION, RECALL
 from kragx.metrics.scores import MetricScores, Unknown, number_of, with_bounds, with_no_gold
 from kragx.metrics.search_scores import search_scores
 from kragx.metrics.spec import Metric, MetricSpec
-from kragx.metrics.table_view import PooledCounts, TableView, harmonic
 from kragx.metrics.tool_names import BY_DOCUMENT
 from kragx.metrics.weights import counting, weighted_mean
 
@@ -51,14 +52,16 @@ def compute(
     # share, views and pooled counts, is made once.
     groups: dict[tuple[str, _List, TextBudget | None], list[int]] = {}
     for place, spec in enumerate(specs):
-        budget, way = spec.budget, spec.metric.way
+        budget, way, named = spec.budget, spec.metric.way, None
         if evidence is None and (budget is not None or way != "from_matches"):
             raise UsageError(
                 "metric {spec!r} looks at documents, which a match table does not hold; "
                 "use evaluate",
                 spec=str(spec),
             )
-        groups.setdefault((way, _list_of(spec, evidence), budget), []).append(place)
+        if spec["of"] is not None or spec.metric.reads_forbidden:
+            named = _list_of(spec, evidence)
+        groups.setdefault((way, named, budget), []).append(place)
     scores: dict[int, MetricScores] = {}
     for (way, named, budget), places in groups.items():
         group = [*map(specs.__getitem__, places)]
@@ -70,7 +73,8 @@ def compute(
         else:
             computed = _on_list(table, way, group, profile, evidence, named, budget)
         scores.update(zip(places, computed))
-    warn_above_1(scores.values())
+    if profile.credit != KRAGX.credit:
+        warn_above_1(scores.values())
     return tuple(map(scores.__getitem__, range(len(specs))))
 
 
@@ -78,8 +82,7 @@ _List = tuple[ListName, Order] | None
 """A list that a metric is about; None for the basis."""
 
 
-@dataclass(frozen=True)
-class _Questions:
+class _Questions(NamedTuple):
     """Which questions have values, and what becomes of those without gold.
 
     Attributes:
@@ -106,15 +109,14 @@ def _list_of(spec: MetricSpec, evidence: Evidence | None) -> _List:
     if spec.metric.reads_forbidden and searches is not None:
         return "all", "turns"
     named = spec["of"]
-    if named is None:
-        return None
-    if searches is None:
+    if named is not None and searches is None:
         raise UsageError(
             "metric {spec!r} is about a list of searches, and none were looked at",
             remedy="name it when you call evaluate",
             spec=str(spec),
         )
-    return None if named == searches.basis else (named, spec["order"] or "turns")
+    is_basis = searches is None or named == searches.basis
+    return None if is_basis else (named, spec["order"] or "turns")
 
 
 def _on_list(
@@ -258,6 +260,8 @@ def _from_matches(
     table: MatchTable, specs: Sequence[MetricSpec], questions: _Questions
 ) -> list[MetricScores]:
     """Compute metrics of the match table alone, with bounds where not all of it is known."""
+    if not table.has_unknown and table.votes is None:
+        return _score_metrics(table, specs, questions)
     scored = partial(_score_metrics, specs=specs, questions=questions)
     return with_bounds(table, questions.profile, scored, _between)
 
@@ -288,34 +292,42 @@ def _score_metrics(
     is another row of it.
     """
     # Lists are cut at budgets before; infinity stands for the whole list.
-    cut_of = [np.inf if spec.k is None else float(spec.k) for spec in specs]  # type: ignore[arg-type]
-    cuts, weights = sorted({*cut_of}), table.weights
+    cut_of = np.array([*map(attrgetter("k"), specs)], np.float64)  # None becomes NaN
+    cuts, rows = np.unique(np.where(np.isnan(cut_of), np.inf, cut_of), return_inverse=True)
+    weights = table.weights
     repeats = questions.profile.duplicates == "count"
-    view = cache(lambda rel: TableView(table, cuts, rel, count_repeats=repeats))
-    pooled = cache(lambda rel: _pooled(view(rel), questions))
-    block = cache(lambda spec: _block(view(spec["rel"]), spec, questions))
+    views: dict[float | None, TableView] = {}
+    pooled: dict[float | None, list[PooledCounts]] = {}
+    blocks: dict[str, Floats] = {}
     scores = []
-    for spec, cut in zip(specs, cut_of):
-        metric, rel, row = spec.metric, spec["rel"], cuts.index(cut)
-        uncut = replace(spec, k=None, label="")
-        values = block(uncut)[row]
-        mean = number_of(metric, values, weights=weights)
+    for spec, row in zip(specs, rows.tolist()):
+        metric, rel = spec.metric, spec["rel"]
+        if rel not in views:
+            views[rel] = TableView(table, cuts, rel, count_repeats=repeats)
+        view, uncut = views[rel], replace(spec, k=None, label="")
+        if (name := str(uncut)) not in blocks:
+            blocks[name] = _block(view, uncut, questions)
+        values = blocks[name][row]
+        mean = metric.number(values, weights)
         if spec["macro"] == "means" and mean is not None:  # as K-RAG's F1
-            parts = (block(_shared(part, uncut))[row] for part in (PRECISION, RECALL))
+            shared = (_shared(part, uncut) for part in (PRECISION, RECALL))
+            parts = (_block(view, part, questions)[row] for part in shared)
             mean = harmonic(*(weighted_mean(of_part, weights) or 0.0 for of_part in parts))
         counts = micro = None
         if metric.pooled is not None:
-            counts = pooled(rel)[row]
+            if rel not in pooled:
+                pooled[rel] = _pooled(view, questions)
+            counts = pooled[rel][row]
             micro = None if mean is None else metric.pooled(counts)  # nothing over nothing is not 0
         is_others = spec.label and spec.name not in BY_DOCUMENT
         score = MetricScores(
             spec,
             values,
             mean,
-            view(rel).empty & ~questions.left_out,
+            view.empty & ~questions.left_out,
             counts,
             micro,
-            not_one_to_one=int(view(rel).not_one_to_one.sum()) if is_others else 0,
+            not_one_to_one=int(view.not_one_to_one.sum()) if is_others else 0,
             weights=weights,
         )
         scores.append(score)
@@ -327,8 +339,10 @@ def _block(view: TableView, spec: MetricSpec, questions: _Questions) -> Floats:
     from_view, left_out = spec.metric.from_matches or spec.metric.from_relevance, questions.left_out
     assert from_view is not None  # only those come here
     empty = view.empty & ~left_out
-    n_came, profile = questions.n_came, questions.profile
-    values = with_no_gold(from_view(view, spec), empty, view.table, n_came, spec, profile)
+    values = from_view(view, spec)
+    if empty.any():
+        n_came, profile = questions.n_came, questions.profile
+        values = with_no_gold(values, empty, view.table, n_came, spec, profile)
     return np.where(left_out, np.nan, values) if left_out.any() else values
 
 
@@ -340,16 +354,13 @@ def _shared(metric: Metric, spec: MetricSpec) -> MetricSpec:
 def _pooled(view: TableView, questions: _Questions) -> list[PooledCounts]:
     """The four counts at each cut-off, over the queries that are scored."""
     scored = ~questions.left_out & np.ones_like(view.empty)
-    if questions.profile.leaves_out_no_gold:
+    if questions.profile.no_gold in LEFT_OUT:
         scored &= ~view.empty
     weights = view.table.weights
     query_weights = 1 if weights is None else weights[scored]
     gold = (view.n_gold[scored] * query_weights).sum().item()
-    sums = (
-        (block[:, scored] * query_weights).sum(axis=1).tolist()
-        for block in (view.relevant, view.depth, view.found)
-    )
-    return [
-        PooledCounts(relevant, depth - relevant, n_found, gold - n_found)
-        for relevant, depth, n_found in zip(*sums)
-    ]
+    relevant = (view.relevant[:, scored] * query_weights).sum(axis=1)
+    other = (view.depth[:, scored] * query_weights).sum(axis=1) - relevant
+    found = (view.found[:, scored] * query_weights).sum(axis=1)
+    columns = relevant.tolist(), other.tolist(), found.tolist(), (gold - found).tolist()
+    return [*map(PooledCounts, *columns)]

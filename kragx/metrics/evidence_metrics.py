@@ -12,11 +12,11 @@ from kragx.data import tokenizer, value_at
 from kragx.data.lists import Floats, Ints
 from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Evidence, HeldFacts
+from kragx.metrics.match_table import ratio
 from kragx.metrics.ranking_metrics import LISTS, OVER, PRECISION, REL
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions
 from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option, Value, number
-from kragx.metrics.table_view import ratio
 from kragx.metrics.weights import counting, weighted_mean
 
 
@@ -106,9 +106,11 @@ def _throughput(evidence: Evidence) -> float | None:
     return evidence.concurrency * n_answered / total if total > 0 else None
 
 
-def _percentile_of(percent: int, seconds: Floats, weights: Floats | None = None) -> float:
+def _percentile_of(percent: int, seconds: Floats, weights: Floats | None = None) -> float | None:
     """The percentile as if each question stood there as often as it is asked."""
     seconds, weights = counting(seconds, weights)
+    if not seconds.size:
+        return None
     if weights is None:
         return float(np.percentile(seconds, percent))
     order = np.argsort(seconds, kind="stable")
@@ -187,7 +189,8 @@ def _relevance(evidence: Evidence, spec: MetricSpec) -> Floats:
 
 def _judged(evidence: Evidence, spec: MetricSpec) -> Floats:
     table = evidence.table
-    tops = [judged[: spec.k] for judged in np.split(table.judged, table.doc_start[1:-1])]
+    judged = np.split(table.docs_in(table.matched), table.doc_start[1:-1])
+    tops = [of_list[: spec.k] for of_list in judged]
     return np.array([top.mean() if top.size else np.nan for top in tops], np.float64)
 
 
@@ -282,8 +285,7 @@ OPTIONS = {
     "run": Option(SpanOptions.run, read=_whole(2)),
     "bridge": Option(SpanOptions.bridge, read=_whole(0)),
     "short": Option(SpanOptions.short, read=_whole(0)),
-    "offsets": Option("auto", ("auto", "off", "only")),
-    "wrappers": Option("removed", ("removed", "kept")),
+    "offsets": Option("auto", ("auto", "off")),
     "tokenizer": Option(SpanOptions.tokenizer, read=_tokenizer),
     "source": Option(SpanOptions.source),
     "start": Option(SpanOptions.start),

@@ -12,6 +12,8 @@ from kragx.ground.printing import phrase
 NoGold = Literal["skip", "zero", "error", "abstain"]
 """What becomes of a query without gold: left out, 0, an error, or 1 where nothing is retrieved."""
 NO_GOLD: tuple[NoGold, ...] = get_args(NoGold)
+LEFT_OUT: tuple[NoGold, ...] = ("skip", "error")
+"""With which queries without gold have no value; ``error`` admits those without an answer."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +61,10 @@ class Profile:
     no_gold_hits: bool = False
     missing: Literal["empty", "left_out"] = "empty"
 
-    @property
-    def leaves_out_no_gold(self) -> bool:
-        """Whether queries without gold have no value; ``error`` admits those without an answer."""
-        return self.no_gold in ("skip", "error")
-
     def for_scores(self, *, filtered: bool = False) -> Profile:
         """This profile for matches that come from graded scores."""
-        return replace(self, **(self.filtered if filtered else self.scored))  # type: ignore[arg-type]
+        changes: Mapping[str, Any] = self.filtered if filtered else self.scored
+        return replace(self, **changes) if changes else self
 
 
 KRAGX = Profile("kragx", "kragx itself: each gold item credited once, every metric in [0, 1]")

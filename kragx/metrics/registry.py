@@ -28,13 +28,12 @@ from kragx.metrics import (
     ranking_metrics,
     retrieval_metrics,
     searches,
-    tool_names,
 )
 from kragx.metrics.evidence import Cut, TextBudget
-from kragx.metrics.profiles import KRAGX, Profile, profile
+from kragx.metrics.match_table import TableView
+from kragx.metrics.profiles import KRAGX, TREC, Profile, profile
 from kragx.metrics.spec import Metric, MetricSpec
-from kragx.metrics.table_view import TableView
-from kragx.metrics.tool_names import in_kragx_words, remedy_for
+from kragx.metrics.tool_names import in_kragx_words, remedy_for, trec_words
 
 MetricLike = str | MetricSpec | Callable[..., Any]
 """What stands for a metric: a metric string, another tool's name for one, an import path, a spec, a
@@ -65,9 +64,8 @@ and how much of the gold there is; a hit rate is soon 1 for every retriever."""
 
 _ALIASES = {alias: metric.name for metric in METRICS.values() for alias in metric.aliases}
 
-_KNOWN = {tool_names.GRADED_RBP.name: tool_names.GRADED_RBP, **METRICS}
-"""What names stand for; with functions and metrics that were given as such, as of a result only
-their names are read."""
+_OWN = re.compile(rf"(?:{'|'.join(METRICS)})(?:@[0-9]+)?")
+"""A metric as kragx writes it, for which nobody else's names are looked at."""
 
 _PATTERN = re.compile(
     r"""\s* (?P<name> [^\W\d][\w.]*:[^\W\d][\w.]* | [A-Za-z_][\w-]*) \s*
@@ -84,19 +82,25 @@ def metric(text: str) -> Metric:
     Raises:
         UsageError: there is none, or what was imported is no metric.
     """
-    return _named(split(in_kragx_words(text))[0])
+    return _KNOWN[split(in_kragx_words(text))[0]]
 
 
-def _named(name: str) -> Metric:
-    if ":" in name:
-        return _imported(name, name)
-    name = _ALIASES.get(name, name)
-    if name in _KNOWN:
-        return _KNOWN[name]
-    if name in added("metrics"):
-        return _imported(added("metrics")[name].path, name)
-    remedy = remedy_for(name) or nearest(name, [*METRICS, *_ALIASES, *added("metrics")])
-    raise UsageError(phrase("unknown name {name!r}", name=name), remedy=remedy)
+class _Known(dict[str, Metric]):
+    """What names stand for: kragx's, and what others are looked up as."""
+
+    def __missing__(self, name: str) -> Metric:
+        if ":" in name:
+            return _imported(name, name)
+        if name in _ALIASES:
+            return self[_ALIASES[name]]
+        if name in added("metrics"):
+            return _imported(added("metrics")[name].path, name)
+        remedy = remedy_for(name) or nearest(name, [*METRICS, *_ALIASES, *added("metrics")])
+        raise UsageError(phrase("unknown name {name!r}", name=name), remedy=remedy)
+
+
+_KNOWN = _Known(METRICS)
+"""With functions and metrics that were given as such, as of a result only their names are read."""
 
 
 def _imported(path: str, name: str) -> Metric:
@@ -109,7 +113,7 @@ def _imported(path: str, name: str) -> Metric:
 
 def added_metrics() -> list[Metric]:
     """What installed packages add, which is imported for it."""
-    return [_named(name) for name in added("metrics") if name not in METRICS]
+    return [_KNOWN[name] for name in added("metrics") if name not in METRICS]
 
 
 def _by_path(value: object, path: str) -> Metric | None:
@@ -146,7 +150,7 @@ def known_metric(text: str) -> Metric | None:
     try:
         name = split(in_kragx_words(text))[0]
         if ":" not in name:
-            return _named(name)
+            return _KNOWN[name]
     except UsageError:
         return None
     return _by_path(plugins.imported(name), name)
@@ -181,12 +185,12 @@ def parse(text: MetricLike, within: Profile = KRAGX) -> MetricSpec:
             field=label,
             remedy=remedy_for(type(text).__name__) or "",  # of an object of ragas
         )
-    words = text if _is_own(text) else in_kragx_words(text)
+    words = text if _OWN.fullmatch(text) else in_kragx_words(text)
     try:
         name, k, options = split(words)
         if words == text:
-            return _named(name).spec(k, within, **options)
-        return replace(_named(name).spec(k, **options), label=text.strip())
+            return _KNOWN[name].spec(k, within, **options)
+        return replace(_KNOWN[name].spec(k, **options), label=text.strip())
     except UsageError as error:
         raise error.within(label) from None
 
@@ -220,29 +224,19 @@ def parse_all(
     specs = [*map(partial(parse, within=within), listed(texts))]
     if not specs:
         raise UsageError("metrics: the list is empty; name at least one, for example 'ndcg@10'")
-    with_beside: dict[MetricSpec, None] = {}
+    with_beside: dict[str, MetricSpec] = {}  # by name, each of which always means the same
     for spec in specs:
-        with_beside[spec] = None
+        with_beside.setdefault(str(spec), spec)
         if spec.metric.beside:
-            with_beside[replace(spec, metric=METRICS[spec.metric.beside], label="")] = None
-    return tuple(with_beside)
+            beside = replace(spec, metric=METRICS[spec.metric.beside], label="")
+            with_beside.setdefault(str(beside), beside)
+    return tuple(with_beside.values())
 
 
 def listed(metrics: MetricLike | Iterable[MetricLike]) -> list[Any]:
     """Metrics as a list, whether it is one or several."""
-    if isinstance(metrics, (str, MetricSpec)) or callable(metrics):
-        metrics = [metrics]
-    expanded: list[Any] = []
-    for metric in metrics:
-        is_own = isinstance(metric, str) and _is_own(metric)
-        expanded += [metric] if is_own else tool_names.expanded(metric)
-    return expanded
-
-
-def _is_own(text: str) -> bool:
-    """Whether a metric is written as kragx does, for which nobody else's names are looked at."""
-    name, _, k = text.partition("@")
-    return name in METRICS and (not k or k.isdecimal())
+    is_one = isinstance(metrics, (str, MetricSpec)) or callable(metrics)
+    return [metrics] if is_one else [*metrics]  # type: ignore[misc]  # what is not one is several
 
 
 def profile_for(
@@ -254,19 +248,20 @@ def profile_for(
         UsageError: no profile has that name, or trec_eval's names stand beside another one.
     """
     # ``map`` and ``ndcg`` are kragx's as well, and choose nothing.
-    trec_only = [
-        text
-        for text in ([] if metrics is None else listed(metrics))
-        if isinstance(text, str) and not _is_own(text) and tool_names.trec_words(text.strip())
-    ]
-    resolved = profile(named if named is not None else "trec" if trec_only else "kragx")
+    trec_only = None
+    for text in [] if metrics is None else listed(metrics):
+        is_other = isinstance(text, str) and not _OWN.fullmatch(text)
+        if trec_only is None and is_other and trec_words(text.strip()):
+            trec_only = text
+    usual = TREC if trec_only else KRAGX
+    resolved = usual if named is None else profile(named)
     if trec_only and resolved.name != "trec":
         raise UsageError(
             "metric {trec_only!r} is trec_eval's name and means the number of the profile trec, "
             "not {name}; use profile trec, or write {in_kragx_words!r}",
-            trec_only=trec_only[0],
+            trec_only=trec_only,
             name=resolved.name,
-            in_kragx_words=in_kragx_words(trec_only[0]),
+            in_kragx_words=in_kragx_words(trec_only),
         )
     return resolved
 

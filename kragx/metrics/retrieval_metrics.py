@@ -10,9 +10,9 @@ import numpy as np
 from kragx.data.lists import Floats, Ints
 from kragx.ground.errors import DataError
 from kragx.ground.printing import phrase
+from kragx.metrics.match_table import TableView, order_within, ratio
 from kragx.metrics.ranking_metrics import LISTS, REL
 from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option, above_0, number, shown
-from kragx.metrics.table_view import TableView, order_within, ratio
 
 _below_1 = number("a number below 1", lambda value: value < 1)
 
@@ -48,7 +48,7 @@ R_PRECISION = Metric(
 )
 
 
-def chances(ranks: Ints, p: float) -> Floats:
+def _chances(ranks: Ints, p: float) -> Floats:
     """How likely a reader of persistence p stops at each rank: (1 - p) p^(rank - 1)."""
     stops: Floats = (1 - p) * np.power(p, ranks - 1.0, dtype=np.float64)
     return stops
@@ -56,16 +56,16 @@ def chances(ranks: Ints, p: float) -> Floats:
 
 def _rbp(view: TableView, spec: MetricSpec) -> Floats:
     queries, ranks, _ = view.new_grades
-    return view.sums(view.cells(queries, ranks), chances(ranks, spec["p"]))
+    return view.sums(view.cells(queries, ranks), _chances(ranks, spec["p"]))
 
 
 def _rbp_residual(view: TableView, spec: MetricSpec) -> Floats:
     table = view.table
     # What has any grade is known; all else, beyond the cut too, might have been worth a find.
-    docs = np.flatnonzero(table.judged)
+    docs = np.flatnonzero(table.docs_in(table.matched))
     queries = np.searchsorted(table.doc_start, docs, side="right") - 1
     ranks = docs - table.doc_start[queries] + 1
-    judged = view.sums(view.cells(queries, ranks), chances(ranks, spec["p"]))
+    judged = view.sums(view.cells(queries, ranks), _chances(ranks, spec["p"]))
     return np.maximum(1.0 - judged, 0.0)
 
 

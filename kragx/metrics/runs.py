@@ -15,8 +15,8 @@ import numpy as np
 
 from kragx.data.lists import Floats
 from kragx.metrics.intervals import Ratio
+from kragx.metrics.match_table import PooledCounts
 from kragx.metrics.scores import MetricScores, number_of
-from kragx.metrics.table_view import PooledCounts
 
 PARTLY = "n_in_some_runs"
 """Counts the questions that have a value in some runs and none in others."""

@@ -26,11 +26,10 @@ import numpy as np
 from kragx.data.lists import Bools, Floats, Ints
 from kragx.ground.errors import DataError
 from kragx.metrics.intervals import Interval, Ratio, mean_intervals, with_exact_limits
-from kragx.metrics.match_table import MatchTable, Votes
-from kragx.metrics.profiles import Profile
+from kragx.metrics.match_table import MatchTable, PooledCounts, Votes
+from kragx.metrics.profiles import LEFT_OUT, Profile
 from kragx.metrics.spec import Metric, MetricSpec, holds
-from kragx.metrics.table_view import PooledCounts
-from kragx.metrics.weights import counting, weighted_mean
+from kragx.metrics.weights import weighted_mean
 
 _CLOSE = 1e-9
 
@@ -191,11 +190,8 @@ def number_of(
     Nor is there one of what must not be found where it has `bounds`: what is not known of that is
     no better for what is.
     """
-    scored, asks = counting(values, weights)
     is_open = metric.reads_forbidden and bounds is not None
-    if not scored.size or is_open:
-        return None
-    return metric.number(scored) if asks is None else metric.number(scored, asks)
+    return None if is_open else metric.number(values, weights)
 
 
 def valueless(scores: MetricScores) -> MetricScores:
@@ -212,22 +208,24 @@ def counted(counts: Mapping[str, Any], scores: Sequence[MetricScores]) -> dict[s
     ``not_one_to_one``: in how many queries another tool's metric would differ there.
     """
     usual = {"n_scored": counts["n_scored"], "n_no_gold": counts["n_no_gold"]}
-    of_metrics = {
-        str(score.spec): {"n_scored": score.n_scored}
-        | ({} if score.no_gold is None else {"n_no_gold": int(score.no_gold.sum())})
-        | dict(score.counts)
-        for score in scores
-    }
-    options = {
-        # Most metrics count as the whole does, and a result need not say so for each.
-        "metrics": {name: count for name, count in of_metrics.items() if count != usual},
-        "pooled": {str(s.spec): asdict(s.pooled.settled) for s in scores if s.pooled},
-        "not_one_to_one": {
-            str(score.spec): score.not_one_to_one for score in scores if score.not_one_to_one
-        },
-    }
-    whole = {name: count for name, count in counts.items() if name not in options}
-    return whole | {name: count for name, count in options.items() if count}
+    of_metrics: dict[str, dict[str, Any]] = {"metrics": {}, "pooled": {}, "not_one_to_one": {}}
+    for score in scores:
+        name, count = str(score.spec), {"n_scored": score.n_scored}
+        if score.no_gold is not None:
+            count["n_no_gold"] = int(score.no_gold.sum())
+        count |= score.counts
+        if count != usual:  # most count as the whole does, and a result need not say so for each
+            of_metrics["metrics"][name] = count
+        if score.pooled:
+            of_metrics["pooled"][name] = asdict(score.pooled.settled)
+        if score.not_one_to_one:
+            of_metrics["not_one_to_one"][name] = score.not_one_to_one
+    whole = dict(counts)
+    for name, by_metric in of_metrics.items():
+        whole.pop(name, None)
+        if by_metric:
+            whole[name] = by_metric
+    return whole
 
 
 def with_no_gold(
@@ -251,8 +249,6 @@ def with_no_gold(
     Raises:
         DataError: the profile refuses such a query.
     """
-    if not empty.any():
-        return values
     forgotten = np.flatnonzero(empty & ~table.unanswerable).tolist()
     if profile.no_gold == "error" and forgotten:
         queries = "query has" if len(forgotten) == 1 else "queries have"
@@ -264,7 +260,7 @@ def with_no_gold(
             queries=queries,
             value=forgotten[0] + 1,
         )
-    if profile.leaves_out_no_gold:
+    if profile.no_gold in LEFT_OUT:
         return np.where(empty, np.nan, values)
     if profile.no_gold == "abstain":
         abstained = table.answered & (n_came == 0)

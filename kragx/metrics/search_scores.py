@@ -20,7 +20,7 @@ from kragx.metrics.evidence import Evidence
 from kragx.metrics.intervals import Ratio
 from kragx.metrics.match_table import MatchTable
 from kragx.metrics.profiles import Profile
-from kragx.metrics.scores import MetricScores, Unknown, number_of, with_bounds, with_no_gold
+from kragx.metrics.scores import MetricScores, Unknown, with_bounds, with_no_gold
 from kragx.metrics.search_table import SearchTable
 from kragx.metrics.search_view import SearchView
 from kragx.metrics.spec import MetricSpec
@@ -86,7 +86,7 @@ def _scored(
         values = np.where(concerned, result, np.nan)
         if metric.better == "higher":  # such a one is 0 where nothing is found
             values = _of_all(values, search_view, spec, profile, probes)
-        number = number_of(metric, values, weights=weights)
+        number = metric.number(values, weights)
         return MetricScores(spec, values, number, counts=counts, weights=weights)
 
     return [score(spec) for spec in specs]
@@ -150,7 +150,7 @@ def _percentile_between(is_open: Bools, low: MetricScores, high: MetricScores) -
     """
     has_part, metric = ~np.isnan(high.values), low.spec.metric
     lowest, highest = (
-        number_of(metric, np.where(has_part, values, np.nan), weights=low.weights)
+        metric.number(np.where(has_part, values, np.nan), low.weights)
         for values in (
             np.where(is_open, 0.0, high.values),
             np.where(is_open, np.inf, low.values),

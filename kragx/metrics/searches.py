@@ -12,10 +12,11 @@ import numpy as np
 from kragx.data.lists import Bools, Floats
 from kragx.ground.printing import phrase
 from kragx.metrics.intervals import Ratio
+from kragx.metrics.match_table import ratio
 from kragx.metrics.ranking_metrics import NEED, REL
 from kragx.metrics.search_view import NEVER, SearchView
 from kragx.metrics.spec import Metric, MetricSpec, Option, number, of_sums
-from kragx.metrics.table_view import ratio
+from kragx.metrics.weights import counting
 
 SEARCH_K = Option(None, read=number("a whole number above 0", lambda value: value > 0, int))
 """How many documents of each search count; None for all."""
@@ -190,10 +191,13 @@ def _measured(view: SearchView) -> Bools:
     return (view.n_gold > 0) & view.is_known()
 
 
-def percentile(percent: int) -> Callable[..., float]:
+def percentile(percent: int) -> Callable[[Floats, Floats | None], float | None]:
     """The least value that so many of 100 asks do not exceed; infinity where they are too few."""
 
-    def number(values: Floats, weights: Floats | None = None) -> float:
+    def number(values: Floats, weights: Floats | None = None) -> float | None:
+        values, weights = counting(values, weights)
+        if not values.size:
+            return None
         # Infinity comes last: what was never found is dearer than all that was.
         order = np.argsort(values, kind="stable")
         asks_so_far = np.cumsum(np.ones(len(values)) if weights is None else weights[order])

@@ -17,9 +17,9 @@ from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Cut, Evidence, TextBudget
 from kragx.metrics.intervals import Kind, Ratio
+from kragx.metrics.match_table import PooledCounts, TableView
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.search_view import SearchView
-from kragx.metrics.table_view import PooledCounts, TableView
 from kragx.metrics.weights import weighted_mean
 
 Reads = Literal[
@@ -86,9 +86,8 @@ WHERE = "{}"
 """Stands in a metric's meaning for where it looks: its first documents, or the whole list."""
 
 
-def of_sums(values: Floats, weights: Floats | None = None) -> float:
+def of_sums(values: Floats, weights: Floats | None = None) -> None:
     """Of a metric that is a sum over a sum: no query has a value of its own, so none makes it."""
-    return float("nan")
 
 
 _WAYS = ("from_matches", "from_relevance", "from_evidence", "from_searches", "from_run")
@@ -134,8 +133,9 @@ class Metric:
             follows the profile's rule for queries without gold instead.
         pooled: its micro average from the pooled counts, if it has one.
         apart: whether a query's value depends on that query alone, so that queries may be looked at
-            apart from one another; a function if it depends on the options.
-        number: how the queries' values, and what each weighs (None: all alike), make its number.
+            apart from one another.
+        number: how the queries' values, NaN without one, and what each weighs (None: all alike),
+            make its number; None where there is none.
         maximum: (q) the greatest value that could have been reached, where the data decide it.
         extremes: of `from_evidence` (q) its least and its greatest values, where judgements may be
             missing; of `from_matches` the match table tells.
@@ -157,6 +157,7 @@ class Metric:
             has the same options.
         function: the plain function that it is made of.
         way: which of the five is given, by its name.
+        reads: what it reads beside matches.
     """
 
     name: str
@@ -177,8 +178,8 @@ class Metric:
     reads_forbidden: bool = False
     of: Literal["answerable", "unanswerable", "all"] = "answerable"
     pooled: Callable[[PooledCounts], float] | None = None
-    apart: bool | Callable[[MetricSpec], bool] = True
-    number: Callable[..., float] = weighted_mean  # type: ignore[assignment]  # of some values
+    apart: bool = True
+    number: Callable[[Floats, Floats | None], float | None] = weighted_mean
     maximum: Callable[[Evidence, MetricSpec], Floats] | None = None
     extremes: Callable[[Evidence, MetricSpec], tuple[Floats, Floats]] | None = None
     interval: Kind = "score"
@@ -195,11 +196,24 @@ class Metric:
     reads_tokens: bool = False
 
     way: str = field(init=False)
+    reads: frozenset[Reads] = field(init=False)
 
     def __post_init__(self) -> None:
-        # Found once, as it is asked for each time that a metric is computed.
+        # Both once, as they are asked for each time that a metric is computed.
         ways = [way for way in _WAYS if getattr(self, way) is not None]
-        object.__setattr__(self, "way", ways[0] if ways else "")
+        way = ways[0] if ways else ""
+        may_read: dict[Reads, bool] = {
+            # Marks of leaks are no documents, nor is what each search brought.
+            "documents": way not in ("from_matches", "from_searches") and not self.reads_forbidden,
+            "searches": way == "from_searches",
+            "tokens": self.reads_tokens,
+            "forbidden": self.reads_forbidden,
+            "facts": self.reads_facts,
+            "relevance": way == "from_relevance",
+            "spans": self.cuts_budgets,
+        }
+        reads = frozenset(compress(may_read, may_read.values()))
+        vars(self).update(way=way, reads=reads)  # past the frozen class
         if len(ways) != 1:
             raise UsageError(
                 "metric {name!r}: give one of from_matches, from_relevance, "
@@ -272,10 +286,9 @@ class Metric:
                 name=self.name,
                 k=k,
             )
-        values: dict[str, Value] = {
-            name: getattr(within, name) if option.by_profile else option.default
-            for name, option in self.options.items()
-        }
+        values: dict[str, Value] = {}
+        for name, option in self.options.items():
+            values[name] = getattr(within, name) if option.by_profile else option.default
         for name, text in options.items():
             if name in values and text == values[name]:
                 continue  # what the profile says anyway, as a canonical name repeats it
@@ -336,40 +349,19 @@ class MetricSpec:
         return self.metric.way != "from_matches" or self.budget is not None
 
     @property
-    def looks(self) -> bool:
-        """Whether documents or times themselves are looked at.
-
-        Marks of leaks are none of these, nor is what each search brought.
-        """
-        knows = self.metric.reads_forbidden or self.metric.way in ("from_matches", "from_searches")
-        return self.budget is not None or not knows
-
-    @property
     def reads(self) -> frozenset[Reads]:
-        """What it reads beside matches."""
-        metric = self.metric
-        may_read: dict[Reads, bool] = {
-            "documents": self.looks,
-            "searches": self.reads_searches,
-            "read": self["of"] == "read",
-            "tokens": metric.reads_tokens,
-            "forbidden": metric.reads_forbidden,
-            "facts": metric.reads_facts,
-            "relevance": metric.from_relevance is not None,
-            "spans": metric.cuts_budgets,
-        }
-        return frozenset(compress(may_read, may_read.values()))
-
-    @property
-    def reads_searches(self) -> bool:
-        """Whether it asks what each search brought, or is about a list that it names."""
-        return self.metric.from_searches is not None or self["of"] is not None
+        """What it reads beside matches: what its metric does, documents to a budget, searches."""
+        named = self["of"]
+        more: set[Reads] = set() if self.budget is None else {"documents"}
+        if named is not None:
+            more |= {"searches", "read"} if named == "read" else {"searches"}
+        return self.metric.reads | more
 
     @property
     def apart(self) -> bool:
         """Whether each query's value depends on that query alone, and these make the number."""
         is_of_run = self.metric.from_run is not None or self["macro"] == "means"
-        return not is_of_run and holds(self.metric.apart, self)
+        return self.metric.apart and not is_of_run
 
     @property
     def needs_all_gold(self) -> bool:
@@ -394,12 +386,11 @@ class MetricSpec:
         if self.label:
             return self.label
         cut = "" if self.k is None else f"@{self.k}"
-        options = ", ".join(
-            f"{name}={shown(value)}"
-            for name, value in self.options.items()
-            if value != self.metric.options[name].default
-        )
-        return f"{self.metric.name}{cut}" + (f"({options})" if options else "")
+        options = []
+        for name, value in self.options.items():
+            if value != self.metric.options[name].default:
+                options.append(f"{name}={shown(value)}")
+        return f"{self.metric.name}{cut}" + (f"({', '.join(options)})" if options else "")
 
     def __repr__(self) -> str:
         return f"<{self}>"

@@ -5,15 +5,9 @@ name is read by its tool's definition, whatever the profile, and printed as it w
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
 
-from kragx.data.lists import Floats
 from kragx.ground.messages import Phrase
 from kragx.ground.printing import phrase
-from kragx.metrics.retrieval_metrics import RBP, chances
-from kragx.metrics.spec import MetricSpec
-from kragx.metrics.table_view import TableView
 
 _IR_MEASURES = {
     **dict.fromkeys(("P", "Precision"), ("precision", "k")),
@@ -45,7 +39,6 @@ _IR_MEASURE = re.compile(r"(?P<name>[A-Za-z]+)(?:\((?P<options>[^()]*)\))?(?:@(?
 
 _RANX = {"r-precision": ("r_precision", ""), "ndcg_burges": ("ndcg", "gain=exp2")}
 _RANX_METRIC = re.compile(r"(?P<name>[a-z][a-z0-9_-]*?)(?:@(?P<k>[0-9]+))?(?:-l(?P<rel>[0-9]+))?")
-_RANX_RBP = re.compile(r"rbp\.(?P<p>[0-9]+)(?:-l(?P<rel>[0-9]+))?")
 
 _TREC_CUT = {
     "P": "precision",
@@ -62,26 +55,9 @@ _TREC = {
 }
 """Without those that are kragx's as well: map, ndcg and bpref."""
 _TREC_MEASURE = re.compile(rf"(?P<name>{'|'.join(_TREC_CUT)})[_.](?P<k>[0-9]+)")
-_TREC_CUTS = re.compile(rf"(?P<name>{'|'.join(_TREC_CUT)})\.(?P<ks>[0-9]+(?:,[0-9]+)+)")
 
 BY_DOCUMENT = ("precision", "mrr", "hit_rate")
 """What other tools make of relevant documents, and so does kragx, whoever matched their gold."""
-
-
-def _graded_rbp(view: TableView, spec: MetricSpec) -> Floats:
-    queries, ranks, grades = view.new_grades
-    return view.sums(view.cells(queries, ranks), grades * chances(ranks, spec["p"]))
-
-
-GRADED_RBP = replace(
-    RBP,
-    name="rbp_graded",
-    formula="rbp, each rank weighted by the largest grade found there",
-    from_matches=_graded_rbp,
-    range=(0.0, None),
-    beside="",
-)
-"""ranx's RBP, which adds up grades; it has no name of kragx's own."""
 
 
 def in_kragx_words(text: str) -> str:
@@ -98,15 +74,6 @@ def trec_words(text: str) -> str | None:
     """What trec_eval's name is in kragx's words; None for any other."""
     cut = _TREC_MEASURE.fullmatch(text)
     return f"{_TREC_CUT[cut['name']]}@{cut['k']}" if cut else _TREC.get(text)
-
-
-def expanded(text: object) -> Iterator[object]:
-    """What is asked for; pytrec_eval's ``ndcg_cut.5,10`` as the two names by which it answers."""
-    several = _TREC_CUTS.fullmatch(text.strip()) if isinstance(text, str) else None
-    if several is None:
-        yield text
-    else:
-        yield from (f"{several['name']}_{k}" for k in several["ks"].split(","))
 
 
 def _of_ir_measures(text: str) -> str | None:
@@ -128,8 +95,6 @@ def _of_ir_measures(text: str) -> str | None:
 
 
 def _of_ranx(text: str) -> str | None:
-    if rbp := _RANX_RBP.fullmatch(text):
-        return _words(GRADED_RBP.name, None, f"p=0.{rbp['p']}", rel=rbp["rel"])
     metric = _RANX_METRIC.fullmatch(text)
     if metric is None or (metric["name"] not in _RANX and metric["rel"] is None):
         return None

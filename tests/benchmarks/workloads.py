@@ -243,6 +243,7 @@ def match_table(n_queries: int, n_docs: int, n_gold: int) -> MatchTable:
         pair_gold=golds[order].astype(np.int32),
         pair_score=np.ones(len(docs)),
         threshold=1.0,
+        unanswerable=np.zeros(n_queries, bool),
     )
 
 

@@ -35,7 +35,7 @@ def test_every_example_says_how_to_run_it(script: Path, monkeypatch: pytest.Monk
     assert f"python examples/{script.name}" in runpy.run_path(str(script))["__doc__"]
 
 
-@pytest.mark.parametrize("name", ["bridges", "coverage_accuracy", "matcher_agreement"])
+@pytest.mark.parametrize("name", ["coverage_accuracy", "matcher_agreement"])
 def test_a_file_that_is_not_there(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -179,6 +179,7 @@ def table_of(rows: list[tuple[tuple[int, int], list[float]]], weights: list[int]
         pair_gold=np.array(gold, np.int32),
         pair_score=np.array(score, np.float64),
         threshold=0.5,
+        unanswerable=np.zeros(len(rows), bool),
         weights=np.array(weights, np.float64),
     )
 

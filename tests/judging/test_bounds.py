@@ -64,6 +64,7 @@ def tables(draw):
         pair_gold=np.array(golds, np.int32),
         pair_score=np.array(shown, np.float64),
         threshold=1.0,
+        unanswerable=np.zeros(len(n_docs), bool),
     )
     kept = np.array(true, np.float64) > 0
     known = replace(
@@ -87,6 +88,7 @@ def test_bounds_are_in_order():
         pair_gold=np.array([1, 2, 1], np.int32),
         pair_score=np.array([np.nan, 1.0, 1.0]),
         threshold=1.0,
+        unanswerable=np.zeros(1, bool),
     )
     (scores,) = compute(table, parse_all(["ndcg@3"]))
     low, high = scores.bounds
@@ -133,6 +135,7 @@ def test_bounds_where_grades_are_missing(data):
         pair_gold=np.arange(n, dtype=np.int32),
         pair_score=np.ones(n),
         threshold=1.0,
+        unanswerable=np.zeros(2, bool),
     )
     specs = parse_all(["bpref", "r_precision", "err", "rbp", "hits"])
     known = compute(replace(table, grade=np.array(true)), specs)

@@ -402,6 +402,7 @@ def test_bounds_hold_whoever_is_right(votes, lost):
             pair_gold=np.array([0, 1, 0, 1], np.int32),
             pair_score=np.array(scores, float),
             threshold=2.0,
+            unanswerable=np.zeros(1, bool),
             top=3.0,
             **options,
         )

@@ -43,7 +43,6 @@ def test_words_in_common_are_no_evidence():
     doc = "aa bb cc dd and ee ff gg and hh ii jj"
     assert scores(SpanMatcher(), [doc], [GOLD]).item() == 0.0
     assert scores(matcher({"method": "overlap", "short": 0}), [doc], [GOLD]).item() > 0.5
-    assert scores(SpanMatcher(bridge=1), [doc], [GOLD]).item() == 1.0
 
 
 def test_six_tokens_count_where_the_chunk_ends():
@@ -54,9 +53,9 @@ def test_six_tokens_count_where_the_chunk_ends():
 
 
 def test_no_run_reaches_from_one_document_into_the_next():
-    """Documents side by side are compared one by one, bridged or not."""
+    """Documents side by side are compared one by one."""
     docs = ["x aa bb cc dd ee", "ff gg hh ii jj x"]
-    assert not scores(SpanMatcher(bridge=5), docs, [GOLD]).any()
+    assert not scores(SpanMatcher(), docs, [GOLD]).any()
 
 
 @all_cases(
@@ -71,7 +70,7 @@ def test_no_run_reaches_from_one_document_into_the_next():
 )
 def test_a_chunk_shorter_than_a_run(chunk, score):
     """It is found where it stands wholly inside the gold, unless it is a single word."""
-    assert scores(SpanMatcher("chunk", bridge=2), [chunk], [GOLD]).item() == score
+    assert scores(SpanMatcher("chunk"), [chunk], [GOLD]).item() == score
 
 
 def test_a_short_chunk_is_a_small_share_of_the_gold():
@@ -98,7 +97,7 @@ def test_a_short_chunk_is_a_small_share_of_the_gold():
 def test_short_gold_is_a_phrase(gold, doc, found):
     """Gold of at most five tokens stands in a document or does not, as under `overlap`."""
     doc = f"처음 {doc} 끝" if doc != "3월" else doc
-    assert scores(SpanMatcher(bridge=2), [doc], [gold]).item() == found
+    assert scores(SpanMatcher(), [doc], [gold]).item() == found
     assert scores(matcher("phrase"), [doc], [gold]).item() == found
 
 
@@ -119,10 +118,10 @@ words = st.lists(st.sampled_from(["a", "b", "c", "가나", "다라마바"]), max
 
 
 @examples(60)
-@given(st.lists(words, max_size=4), st.lists(words, min_size=1, max_size=3), st.integers(0, 2))
-def test_pairs_do_not_depend_on_one_another(docs, golds, bridge):
+@given(st.lists(words, max_size=4), st.lists(words, min_size=1, max_size=3))
+def test_pairs_do_not_depend_on_one_another(docs, golds):
     """Each pair scores as it does alone, in [0, 1], and equal texts score 1."""
-    chosen = SpanMatcher(bridge=bridge)
+    chosen = SpanMatcher()
     docs = ["y " + " ".join(each) for each in docs]
     golds = ["z " + " ".join(each) for each in golds]
     found = scores(chosen, [*docs, *golds], golds)
@@ -145,10 +144,9 @@ def test_many_queries_in_batches():
 
 
 def test_wrappers():
-    """What is put around a text is no part of it, unless it is kept."""
+    """What is put around a text is no part of it."""
     wrapped = f"<Document><source>terms.pdf</source>\n{GOLD}</Document>"
     assert scores(SpanMatcher("chunk"), [wrapped], [GOLD]).item() == 1.0
-    assert scores(SpanMatcher("chunk", wrappers="kept"), [wrapped], [GOLD]).item() < 0.6
 
 
 def test_alternatives_and_targets_without_text():
@@ -172,10 +170,8 @@ def test_in_an_evaluation():
         "of": "gold",
         "threshold": 0.9,
         "run": 8,
-        "bridge": 0,
         "short": 5,
         "siblings": "apart",
-        "wrappers": "removed",
         "tokenizer": None,
     }
 
@@ -192,9 +188,8 @@ def test_texts_without_tokens():
     [
         ({"of": "chunks"}, "'chunk'"),
         ({"run": 1}, "whole number from 2"),
-        ({"bridge": True}, "whole number from 0"),
         ({"threshold": 0}, "above 0"),
-        ({"wrappers": "gone"}, "match.wrappers"),
+        ({"bridge": 1}, "match.bridge"),
         ({"share": 0.5}, "match.share"),
     ],
 )

@@ -83,6 +83,7 @@ def table(*rankings: Ranking, threshold: float = 0.5) -> MatchTable:
         pair_gold=np.array(golds, np.int32),
         pair_score=np.array(scores, np.float64),
         threshold=threshold,
+        unanswerable=np.zeros(len(rankings), bool),
     )
 
 

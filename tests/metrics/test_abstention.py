@@ -75,44 +75,9 @@ def test_what_was_retrieved_none_the_less_is_said():
     assert "unanswerable" not in evaluated((None, NOTHING)).counts
 
 
-def test_below_a_score():
-    """A document below the score counts as not retrieved, and what that would cost is said."""
-    answers = [
-        (False, found(0.4, 0.3)),
-        (False, found(0.7)),
-        (None, found(0.9, 0.2)),
-        (None, found(0.45)),
-    ]
-    result = evaluated(*answers, metrics=["abstention(score=0.5)", "recall@5"])
-    assert result["abstention(score=0.5)"] == 0.5
-    assert (
-        "abstention(score=0.5): that score would leave nothing for 1 of 2 answerable questions "
-        "either; no other metric leaves out what is below it" in result.remarks
-    )
-    assert evaluated(*answers, metrics=["false_abstention(score=0.5)"]).mean == {
-        "false_abstention(score=0.5)": 0.5
-    }
-    assert evaluated(*answers, metrics=["abstention(score=-1)"])["abstention(score=-1)"] == 0
-
-
-@pytest.mark.parametrize(
-    ("answers", "said"),
-    [
-        ([(False, found(0.9, None))], "query 'q0', rank 2: document 'd1' has no score"),
-        ([(False, found(0.1, 0.4)), (None, found(0.2, 0.2))], "scores rise down every list"),
-    ],
-)
-def test_scores_that_cannot_tell(answers, said):
-    """Without a score, or with distances, nothing is below a score."""
-    with pytest.raises(DataError, match=said):
-        evaluated(*answers, metrics=["abstention(score=0.5)"])
-
-
-@pytest.mark.parametrize(
-    "written", ["abstention@5", "abstention(score=high)", "abstention(score=nan)"]
-)
+@pytest.mark.parametrize("written", ["abstention@5", "abstention(score=0.5)"])
 def test_wrongly_written(written):
-    """Abstention is of whole answers, and a score is a finite number."""
+    """Abstention is of whole answers, and has no options."""
     with pytest.raises(UsageError, match="abstention"):
         evaluated((False, NOTHING), metrics=[written])
 
@@ -125,28 +90,26 @@ ANSWERS = st.tuples(
 )
 
 
-def slowly(answers, least: float | None) -> tuple[list[bool], list[bool]]:
+def slowly(answers) -> tuple[list[bool], list[bool]]:
     """For each unanswerable and each other question whether nothing was retrieved, by a loop."""
     abstained, lost = [], []
     for answerable, answer in answers:
         answered = answer is not None and answer.error is None
         docs = answer.documents if answered else ()
-        kept = [doc for doc in docs if least is None or doc.score >= least]
         if answerable is False:
-            abstained.append(answered and not kept)
+            abstained.append(answered and not docs)
         else:
-            lost.append(not kept)
+            lost.append(not docs)
     return abstained, lost
 
 
-@given(st.lists(ANSWERS, min_size=1, max_size=6), st.none() | st.floats(-2, 2))
+@given(st.lists(ANSWERS, min_size=1, max_size=6))
 @examples(100)
-def test_as_the_slow_reference(answers, least):
+def test_as_the_slow_reference(answers):
     """Both metrics equal a loop over questions and documents."""
-    option = "" if least is None else f"(score={least!r})"
-    named = [f"{name}{option}" for name in BOTH]
-    result = evaluated((True, found(9, 1)), *answers, metrics=named)  # one that surely falls
-    abstained, lost = slowly([(True, found(9, 1)), *answers], least)
+    answers = [(True, found(9, 1)), *answers]  # one that is answered
+    result = evaluated(*answers, metrics=BOTH)
+    abstained, lost = slowly(answers)
     for name, own in zip(result.mean, (abstained, lost)):
         assert result.mean[name] == (pytest.approx(np.mean(own)) if own else None)
 

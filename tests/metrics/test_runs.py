@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 from kragx.metrics import MetricScores, parse_all
 from kragx.metrics.engine import number_of
 from kragx.metrics.intervals import mean_intervals, with_exact_limits
+from kragx.metrics.match_table import PooledCounts
 from kragx.metrics.runs import PARTLY, over_runs
-from kragx.metrics.table_view import PooledCounts
 
 NAN = math.nan
 

@@ -39,8 +39,8 @@ from kragx.matchers.notes import Finding
 from kragx.metrics import Floats, MetricScores, MetricSpec, compute
 from kragx.metrics.engine import MetricWarning, bounds_of
 from kragx.metrics.intervals import Ratio
+from kragx.metrics.match_table import PooledCounts
 from kragx.metrics.scores import number_of
-from kragx.metrics.table_view import PooledCounts
 
 FACTS = "facts "
 """Before the names of counts of facts."""

@@ -406,4 +406,5 @@ def unmatched(n_docs: Ints, answered: Bools) -> MatchTable:
         pair_gold=nothing,
         pair_score=np.zeros(0),
         threshold=1.0,
+        unanswerable=np.zeros(len(n_docs), bool),
     )

@@ -8,15 +8,15 @@ tokens.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from kragx.data.lists import Floats, Ints
+from kragx.metrics.match_table import ratio
 from kragx.metrics.spans.align import Cells
 from kragx.metrics.spans.rows import NEVER
-from kragx.metrics.table_view import ratio
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,6 @@ class Spread:
     dull: Ints
     dull_query: Ints
     ends: Sequence[Ints]
-    _shares: dict[bytes, tuple[Ints, Floats]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -162,19 +161,15 @@ class Spread:
 
     def _best_texts(self, cut: Ints) -> tuple[Ints, Floats]:
         """For each gold item the text that is best covered, and its covered share."""
-        # Coverage, density and iou of one cut share these; an array has no hash, its bytes have.
-        key = cut.tobytes()
-        if key not in self._shares:
-            covered = self.first <= cut[self._token_query]
-            counts = np.bincount(self.text[covered], minlength=len(self.text_length))
-            shares = counts / np.maximum(self.text_length, 1)
-            best = np.arange(len(shares))
-            # Without alternatives each text is its item's best.
-            if len(shares) > len(self.item_query):
-                order = np.lexsort((best, -shares, self.text_item))
-                best = order[np.flatnonzero(np.diff(self.text_item[order], prepend=-1))]
-            self._shares[key] = best, shares[best]
-        return self._shares[key]
+        covered = self.first <= cut[self._token_query]
+        counts = np.bincount(self.text[covered], minlength=len(self.text_length))
+        shares = counts / np.maximum(self.text_length, 1)
+        best = np.arange(len(shares))
+        # Without alternatives each text is its item's best.
+        if len(shares) > len(self.item_query):
+            order = np.lexsort((best, -shares, self.text_item))
+            best = order[np.flatnonzero(np.diff(self.text_item[order], prepend=-1))]
+        return best, shares[best]
 
     def _counts(self, cut: Ints) -> tuple[Floats, Floats, Floats]:
         """(q) distinct covered gold tokens, gold tokens missed, and tokens beside the point.

@@ -42,7 +42,7 @@ def placed(
     source, start = _at(metadata, options.source), _at(metadata, options.start)
     if text is None or source is None or not _is_place(start):
         return None
-    inner = inside(text, wrappers=options.wrappers == "removed")
+    inner = inside(text)
     end = _at(metadata, options.end)
     if _is_place(end) and end - start != len(inner):
         return None
@@ -61,8 +61,7 @@ def _words(text: str) -> list[tuple[int, int]]:
 
 
 def _is_place(value: Any) -> bool:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    return whole and bool(value >= 0)
+    return isinstance(value, (int, np.integer)) and value is not True and bool(value >= 0)
 
 
 def _at(metadata: Mapping[str, Any], keys: str) -> Any:

@@ -1,26 +1,42 @@
 """A text as it is read for comparing: `plain` for all, and `reading` for spans.
 
-Written-out line ends (a backslash and an n, r or t) become spaces, and markup is left out (see
-`markup`). For spans what a pipeline put around a text goes too, then NFC and lower case follow.
+Written-out line ends (a backslash and an n, r or t) become spaces, and markup is left out. For
+spans what a pipeline put around a text goes too, then NFC and lower case follow.
 
 Removed at the beginning and the end of a text, never within it:
 
 * tags such as ``<Document id="3">`` ... ``</Document>`` (`TAGS`), with the elements that they hold
-  beside the text: ``<source>``, ``<page>`` and the like (`FIELDS`);
+  before the text: ``<source>``, ``<page>`` and the like (`FIELDS`);
 * a line that numbers a document: ``[Document 3]``, ``Document 3:``, ``문서 3``;
 * lines such as ``Source: a.pdf`` or ``page_label: 4``, directly after such a tag or line, or above
   a blank line.
+
+Markup is left out wherever it stands:
+
+* Markdown: the address of a link or picture (``[text](https://...)``), emphasis and code marks that
+  touch a letter (``**서울**은``), footnotes (``[^1]``);
+* HTML and XML: tags, comments, scripts and style sheets; entities become their characters;
+* citation marks at the end of a word of prose: ``[12]``, ``[3, 4]``, ``[citation needed]``,
+  ``<sup>1</sup>``;
+* hyphens at line ends, with the line end.
+
+Code stays as it is, between backticks and outside: ``List<String>``, ``a < b and c > d``,
+``**kwargs``, ``#include <stdio.h>``, ``argv[1]``, ``table[i](x)``. What could be either is code,
+except XML, which is markup. Other marks (``#``, ``>``, ``|``, ``*`` between spaces) are no letters,
+so no tokenizer reads them as words, and they stay.
 """
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from html.entities import html5
 
 from kragx.data.phrases import SHORT
 from kragx.data.tokenizers import Passages
-from kragx.metrics.spans.markup import without_markup
 from kragx.metrics.spans.rows import RUN
 
 TAGS = (
@@ -32,17 +48,16 @@ FIELDS = (
     "score|metadata|출처|페이지|제목|파일명"
 )
 
-_TAG = rf"</?(?:{TAGS})(?:\s[^<>]*)?/?>"
+_WRAPPER = rf"</?(?:{TAGS})(?:\s[^<>]*)?/?>"
 _FIELD = rf"<(?:{FIELDS})(?:\s[^<>]*)?>[^<>]*</(?:{FIELDS})>"
 _LABEL = r"(?:document|doc|passage|chunk|context|문서|청크|단락)\s*\#?\s*\d+"
 _NUMBERED = rf"(?:\[\s*{_LABEL}\s*\]:?|{_LABEL}\s*:|{_LABEL}[^\S\n]*(?=\n))"
 _LINE = rf"(?:{FIELDS})[^\S\n]*:[^\n]*\n"
 _OPENING = re.compile(
-    rf"\s*(?:(?:{_TAG}|{_NUMBERED})\s*(?:(?:{_FIELD}|{_TAG}|{_LINE})\s*)*|(?:{_LINE})+[^\S\n]*\n)",
+    rf"\s*(?:(?:{_WRAPPER}|{_NUMBERED})\s*(?:(?:{_FIELD}|{_WRAPPER}|{_LINE})\s*)*|(?:{_LINE})+[^\S\n]*\n)",
     re.IGNORECASE,
 )
-_CLOSING_TAG = re.compile(rf"\s*{_TAG}\s*\Z", re.IGNORECASE)
-_CLOSING_FIELD = re.compile(rf"\s*{_FIELD}\s*\Z", re.IGNORECASE)
+_LAST_WRAPPER = re.compile(rf"{_WRAPPER}\s*", re.IGNORECASE)
 _WRITTEN_OUT = re.compile(r"\\[nrt]")
 
 
@@ -55,9 +70,7 @@ class SpanOptions:
 
     Attributes:
         run, bridge, short: as for `kragx.metrics.spans.align.align`.
-        offsets: exact spans where metadata have them (``auto``), never (``off``), or an error where
-            they are missing (``only``).
-        wrappers: what a pipeline put around texts, and markup, is ``removed`` or ``kept``.
+        offsets: exact spans where metadata have them (``auto``), or never (``off``).
         tokenizer: the name of a tokenizer.
         passages: what `auto` compares texts by: ``words``, or ``characters``, letters with spaces
             ignored; an evaluation chooses it by the script of its gold.
@@ -72,7 +85,6 @@ class SpanOptions:
     bridge: int = 0
     short: int = SHORT
     offsets: str = "auto"
-    wrappers: str = "removed"
     tokenizer: str = "auto"
     source: str = "source"
     start: str = "start_index|start"
@@ -89,55 +101,32 @@ def plain(text: str) -> str:
     return without_markup(written_in(text))
 
 
-def reading(text: str, *, wrappers: bool = True, markup: bool = False) -> str:
+def reading(text: str, *, markup: bool = False) -> str:
     """The text as it is read for spans.
 
     Args:
         text: any text.
-        wrappers: remove what was put around it, and markup; False keeps both.
-        markup: keep markup all the same, as a budget that counts what a model reads does.
+        markup: keep markup, as a budget that counts what a model reads does.
     """
-    text = inside(text, wrappers=wrappers)
-    if wrappers and not markup:
+    text = inside(text)
+    if not markup:
         text = without_markup(text)
     return (text if text.isascii() else unicodedata.normalize("NFC", text)).lower()
 
 
-def inside(text: str, *, wrappers: bool = True) -> str:
-    """The same with the letters as they are written: of the same length as in its source."""
-    return unwrapped(text)[1] if wrappers else written_in(text)
+def inside(text: str) -> str:
+    """What stands inside the wrappers of a text, with the letters as they are written.
 
-
-def unwrapped(text: str) -> tuple[int, str]:
-    """What stands inside the wrappers of a text, and how many characters stand before it.
-
-    Written-out line ends have become white space of the same length.
+    Written-out line ends have become white space of the same length, so it is as long as in its
+    source.
     """
     text = written_in(text)
     opening = _OPENING.match(text)
-    begin = opening.end() if opening else 0
-    end = len(text)
-    closed = False
-    # Searched from the last tag only: a search from every place would take long in a long text.
-    while text.endswith(">", begin, len(text[begin:end].rstrip()) + begin):
-        tag = _last(_CLOSING_TAG, text, begin, end, 1)
-        closed = closed or tag is not None
-        # Such elements alone may be the text's own; beside a wrapper they are the pipeline's.
-        field = _last(_CLOSING_FIELD, text, begin, end, 2) if closed or opening else None
-        if tag is None and field is None:
-            break
-        end = tag if tag is not None else field or begin
-    return begin, text[begin:end]
-
-
-def _last(pattern: re.Pattern[str], text: str, begin: int, end: int, marks: int) -> int | None:
-    """Where the element at the end of a text begins; it has that many opening brackets."""
-    place = end
-    for _ in range(marks):
-        place = text.rfind("<", begin, place)
-        if place < 0:
-            return None
-    return place if pattern.match(text[place:end]) else None
+    begin, end = opening.end() if opening else 0, len(text)
+    # From the last bracket alone: a search from every place would take long in a long text.
+    while (place := text.rfind("<", begin, end)) >= 0 and _LAST_WRAPPER.fullmatch(text, place, end):
+        end = place
+    return text[begin:end]
 
 
 def written_in(text: str) -> str:
@@ -145,3 +134,227 @@ def written_in(text: str) -> str:
     if "\\" not in text:
         return text
     return _WRITTEN_OUT.sub(lambda mark: " \n" if mark[0] == "\\n" else "  ", text)
+
+
+Match = re.Match[str]
+
+
+def without_markup(text: str) -> str:
+    """The text without its markup; itself, if it has none of the characters that make some."""
+    # `in` for one character is many times as fast as a search, or as `in` for two.
+    signs = {*filter(text.__contains__, "<[*`~&-\xad\u2010")}
+    if not signs:
+        return text
+    code: list[str] = []
+    # Code is put aside first, so that nothing in it is taken for markup.
+    if "`" in signs:
+        text = _CODE.sub(_put_aside(code), text)
+    if "[" in signs:
+        text = _without_brackets(text)
+    if "<" in signs:
+        text = _without_tags(text)
+    if not signs.isdisjoint("*~"):
+        text = _EMPHASIS.sub(_emphasised, text)
+    if "\n" in text and not signs.isdisjoint("-\xad\u2010"):
+        text = _LINE_END.sub("", text)
+    # Entities last: a bracket that was written as one is text, and no tag.
+    if "&" in signs:
+        text = _ENTITY.sub(_character, text)
+    if code:
+        text = _ASIDE.sub(lambda mark: _put_back(mark, code), text)
+    return text
+
+
+_CODE = re.compile(
+    r"```.*?(?:```|\Z)|(?<![\w`])`(?!`)(?=\S)([^`\n]{1,100})(?<=\S)`(?!`)|"
+    r"(?<=[^\x00-\x7f])`(?=\S)([^`\n]{1,100})(?<=\S)`(?!`)",
+    re.DOTALL,
+)
+# Code points for private use around a number.
+_ASIDE = re.compile("\ue0f0(\\d+)\ue0f1")
+
+
+def _put_back(mark: Match, code: list[str]) -> str:
+    number = int(mark[1])
+    return code[number] if number < len(code) else mark[0]
+
+
+def _put_aside(code: list[str]) -> Callable[[Match], str]:
+    def aside(mark: Match) -> str:
+        inner = mark[1] or mark[2]
+        # Between words the marks are no letters; in one word, as with a particle, they go.
+        touches = mark.string[mark.end() : mark.end() + 1] > "\x7f"
+        code.append(inner if inner and touches else mark[0])
+        return f"\ue0f0{len(code) - 1}\ue0f1"
+
+    return aside
+
+
+_TARGET = r"[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*"
+_LINK = re.compile(
+    rf"!?\[([^\[\]]{{0,500}})\]\(\s*<?({_TARGET})>?(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'))?\s*(?:\)|\Z)"
+)
+_ADDRESS = re.compile(
+    r"(?:https?|ftp|file|mailto|tel|data):|www\.|[/#]|\.{1,2}/|"
+    r"[\w%~+.-]+(?:/[\w%~+.-]*)+|[\w%~+.-]+\.(?:md|html?|pdf|png|jpe?g|gif|svg|webp|com|org|net|io|kr)\b",
+    re.IGNORECASE,
+)
+_SURE_ADDRESS = re.compile(r"\w+://|mailto:|www\.")
+_CODE_BEFORE = re.compile(r"[A-Za-z0-9_)\]]")
+
+_NUMBERS = r"\d{1,3}(?:\s?[,;\u2013-]\s?\d{1,3})*"
+_CITATION = re.compile(
+    rf"(?:\[(?:{_NUMBERS}|citation needed|출처 필요|(?:각주|주|note)\s?\d+|\^[\w-]{{1,30}})\])+"
+    r"(?![*+?{(\[=])",
+)
+# Measured by examples/citation_marks.py.
+_PROSE_WORDS = 3
+_CODE_SIGNS = re.compile(
+    r"[={}_<>\\|]|\(\)|::|;\s*$|\s[+*/%&^]\s|\*\*|/\*|\w\(|^(?:\t| {4}|\s*(?:#|//|>>>))"
+)
+_WORD_END = re.compile(r"[\s\[\]()\"']")
+
+
+def _without_brackets(text: str) -> str:
+    if "](" in text:
+        for _ in range(2):  # a picture may be the text of a link
+            text = _LINK.sub(_link, text)
+    return _CITATION.sub(_citation, text)
+
+
+def _link(mark: Match) -> str:
+    """The text of a link; `table[i](x)` and `[](auto x)` are none."""
+    address = _SURE_ADDRESS if _CODE_BEFORE.match(_before(mark)) else _ADDRESS
+    return mark[1] if address.match(mark[2]) else mark[0]
+
+
+def _citation(mark: Match) -> str:
+    """Nothing for a citation mark; an index such as `argv[1]` or a list `[1]` stays.
+
+    In Latin script a mark ends a sentence or a word as prose has them, in a line without signs of
+    code. No list of sources begins with 0.
+    """
+    text, place = mark.string, mark.start()
+    before = text[max(0, place - 2) : place]
+    last = before[-1:]
+    if not last or last.isspace() or mark[0][1] == "0":
+        return mark[0]
+    if last > "\x7f":
+        return ""
+    if last in ".,;!?":
+        ends_sentence = before[0].isalnum() or before[0] in ")\"'"
+        return "" if ends_sentence and _ends(text, mark.end(), "") else mark[0]
+    if not (last in ")\"'%" or _is_word(_WORD_END.split(text[max(0, place - 40) : place])[-1])):
+        return mark[0]
+    start = max(0, place - 150)
+    line = text[max(text.rfind("\n", start, place) + 1, start) : mark.end() + 150].split("\n")[0]
+    is_prose = len(line.split()) >= _PROSE_WORDS and not _CODE_SIGNS.search(line)
+    return "" if is_prose and _ends(text, mark.end()) else mark[0]
+
+
+def _is_word(text: str) -> bool:
+    """Whether prose has such a word, or number; not `xs`, `a1` or `myList`."""
+    parts = re.split(r"[-/'\u2019]", text)
+    is_cased = all(part.isalpha() and (part[1:].islower() or part.isupper()) for part in parts)
+    return (is_cased and (len(text) > 2 or text.isupper())) or text.replace(",", "").isdigit()
+
+
+def _ends(text: str, place: int, marks: str = ".,:!?)'\"") -> bool:
+    """Whether a text goes on there as prose does after a word: with a space or one of the marks."""
+    return place >= len(text) or text[place].isspace() or text[place] in marks
+
+
+_VALUE = r"""(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=`{}()]+)"""
+_FLAG = (
+    "allowfullscreen|async|autofocus|autoplay|checked|controls|defer|disabled|hidden|itemscope|loop|"
+    "multiple|muted|noshade|novalidate|nowrap|open|readonly|required|reversed|selected"
+)
+_ATTRIBUTE = rf"\s+(?:[\w:@.-]+\s*=\s*{_VALUE}|(?:{_FLAG})(?=[\s/>]))"
+_UNSEEN = re.compile(
+    r"<!--.*?(?:-->|\Z)|<!\[CDATA\[|<(script|style)\b[^<>]*>.*?(?:</\1\s*>|\Z)|<\?xml[^<>]*\?>|"
+    r"<!DOCTYPE[^<>]*>",
+    re.DOTALL | re.IGNORECASE,
+)
+_SUP = re.compile(
+    r"<sup(?:\s[^<>]*)?>(?:<[^<>]*>){0,3}\s*\[?\d{1,3}\]?\s*(?:<[^<>]*>){0,3}</sup\s*>", re.I
+)
+_TAG = re.compile(rf"<(?:/([A-Za-z][\w:.-]*)\s*|([A-Za-z][\w:.-]*)((?:{_ATTRIBUTE})*)\s*/?)>")
+_CLOSING = re.compile(r"</([A-Za-z][\w:.-]*)")
+
+_INLINE = frozenset(
+    {"a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins"}
+    | {"kbd", "mark", "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt"}
+    | {"u", "var", "wbr"}
+)
+# Without attributes these are tags after a letter too: what follows `List` is never one of them.
+_SURE = frozenset(
+    {"br", "hr", "wbr", "li", "td", "tr", "th", "dd", "dt", "tbody", "thead", "blockquote"}
+    | {"h1", "h2", "h3", "h4", "h5", "h6"}
+)
+_KNOWN = (
+    _INLINE
+    | _SURE
+    | {
+        *("address", "article", "aside", "body", "caption", "center", "col", "colgroup", "details"),
+        *("dialog", "div", "dl", "fieldset", "figcaption", "figure", "footer", "form", "h", "html"),
+        *("head", "header", "hgroup", "iframe", "img", "legend", "main", "menu", "nav", "noscript"),
+        *("ol", "p", "pre", "section", "summary", "table", "tfoot", "title", "ul"),
+    }
+)
+
+
+def _without_tags(text: str) -> str:
+    text = _UNSEEN.sub(" ", text)
+    text = _SUP.sub("", text)
+    if ">" in text:
+        closed = frozenset(_CLOSING.findall(text))
+        text = _TAG.sub(lambda mark: _tag(mark, closed), text)
+    return text
+
+
+def _tag(mark: Match, closed: frozenset[str]) -> str:
+    """Nothing for a tag within a line, a space for one that ends it; a type's argument stays."""
+    name = mark[1] or mark[2]
+    lower = name.lower()
+    if mark[1] is None and not _is_tag(mark, name, lower, closed):
+        return mark[0]
+    return "" if lower in _INLINE else " "
+
+
+def _is_tag(mark: Match, name: str, lower: str, closed: frozenset[str]) -> bool:
+    attributes = mark[3]
+    if attributes:
+        return lower in _KNOWN or '"' in attributes or "'" in attributes
+    if name not in (lower, name.upper()) or lower not in _KNOWN:
+        return name in closed
+    before = _before(mark)
+    follows_word = before.isascii() and (before.isalnum() or before == "_")
+    if lower in _SURE or not follows_word:
+        # A lone capital, as in `new <T>`, is a type's name.
+        return name == lower or len(name) > 1 or name in closed
+    return name in closed
+
+
+_EMPHASIS = re.compile(
+    r"(?<![*\\A-Za-z0-9_)\]])(\*{1,3}|~~)(?=[^\s*])([^*~\n]{1,300})(?<=[^\s*])\1(?!\*)"
+)
+_LINE_END = re.compile(r"(?<=[^\W\d_A-Z]{2})[-\xad\u2010][ \t]*\r?\n[ \t]*(?=[^\W\d_A-Z])")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
+
+
+def _emphasised(mark: Match) -> str:
+    """Emphasised letters that go on in the same word, without the marks."""
+    after = mark.string[mark.end() : mark.end() + 1]
+    before = _before(mark)
+    # In Latin script emphasis ends with the word, and `**kwargs` stands in code.
+    return mark[2] if any(char > "\x7f" and char.isalpha() for char in after + before) else mark[0]
+
+
+def _character(mark: Match) -> str:
+    is_known = mark[0][1] == "#" or mark[0][1:] in html5
+    return html.unescape(mark[0]) if is_known else mark[0]
+
+
+def _before(mark: Match) -> str:
+    """The character before; empty at the beginning."""
+    return mark.string[max(0, mark.start() - 1) : mark.start()]

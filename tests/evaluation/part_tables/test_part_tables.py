@@ -276,7 +276,6 @@ def test_what_needs_all_questions_is_refused(files: Path) -> None:
             "'precision_judged@5' is judged in a pool",
         ),
         ({"metrics": ["throughput"]}, "'throughput' is not made of values of single questions"),
-        ({"metrics": ["abstention(score=0.5)"]}, "not made of values of single questions"),
         ({"no_gold": "nonsense"}, "no_gold"),
     ):
         with pytest.raises(UsageError, match=message):

@@ -44,7 +44,7 @@ def test_texts_and_offsets_agree(gold, docs):
                 metrics=[f"{name}(offsets={way})" for name in names],
             ).mean.values()
         )
-        for way in ("only", "off")
+        for way in ("auto", "off")
     )
     assert texts == pytest.approx(exact)
     if all(len(each) == 1 for each in gold):

@@ -121,7 +121,7 @@ def test_korean_spans_are_the_same_in_workers():
 def test_a_part_is_known_when_it_is_one():
     """A word behind a gap is no part of a bridged run until the next one is read, at any k."""
     gold = "a b c d e f g h i j"
-    docs = ["a b c d e f g h NEW NEW i", "j and more"]
+    docs = ["a b c d e f g NEW NEW", "j and more"]
     names = [f"{name}@1(bridge=2)" for name in ("coverage", "density", "iou")]
     assert values([gold], docs, *names) == values([gold], docs[:1], *names)
     assert values([gold], docs, "coverage@2(bridge=2)") == [1.0]
@@ -162,12 +162,6 @@ def test_gold_items_that_share_a_passage():
     assert values([TEN, TEN], [f"{TEN} x"], "coverage", "density", "iou") == pytest.approx(
         [1, 10 / 11, 10 / 11]
     )
-
-
-def test_a_gold_text_cut_within_words():
-    """Parts of words at the gold's ends are found in the whole words."""
-    gold = "ree four five six seven eight nine te"
-    assert values([gold], [TEN], "coverage", "density") == [1.0, 0.8]
 
 
 @all_cases(
@@ -254,9 +248,7 @@ def test_offsets_where_words_are_not_written_apart():
         {"text": text[a:b], "metadata": {"source": "s", "start": a}}
         for a, b in ((0, len(text)), (0, 5), (5, 12))
     ]
-    found = evaluate(
-        [parts[:1]], [parts[1:]], match="text", metrics=["coverage@1(offsets=only)", "coverage"]
-    )
+    found = evaluate([parts[:1]], [parts[1:]], match="text", metrics=["coverage@1", "coverage"])
     # Nine characters, iPhone, two characters; "iP" is a part of a word.
     assert list(found.mean.values()) == pytest.approx([5 / 12, 9 / 12])
 
@@ -270,29 +262,17 @@ def test_many_short_gold_texts():
     assert result["coverage"] == 0.5
 
 
-def test_bridges_close_together():
-    """Between two words that were put in, or left out, two words are enough to go on."""
-    words = TEN.split()
-    put_in = [*words[:4], "NEW", *words[4:6], "NEW", *words[6:]]
-    left_out = [*words[:4], *words[5:7], *words[8:]]
-    for changed in (put_in, left_out):
-        assert values([TEN], [" ".join(changed)], "coverage(bridge=2)") == [1.0]
-        assert values([" ".join(changed)], [TEN], "coverage(bridge=2)") == [1.0]
-    one = [*words[:4], "NEW", words[4], "NEW", *words[5:]]
-    assert values([TEN], [" ".join(one)], "coverage(bridge=2)") < [1.0]
-
-
 @pytest.mark.parametrize(
     ("changed", "plain", "bridged"),
     [
         ("one two three four NEW six seven eight nine ten", 0.0, 1.0),
-        ("one two three four six seven eight nine ten", 0.0, 1.0),
-        ("one two three four five NEW NEW six seven eight nine ten", 0.0, 1.0),
-        ("one two three four five A B C six seven eight nine ten", 0.0, 0.0),
+        ("one two three NEW NEW six seven eight nine ten", 0.0, 1.0),
+        ("one two three A B C seven eight nine ten", 0.0, 0.0),
+        ("one two three four six seven eight nine ten", 0.0, 0.0),
     ],
 )
 def test_bridging(changed, plain, bridged):
-    """A word or two changed, left out or put in; three are too many."""
+    """A word or two changed; three are too many, and none may be put in or left out."""
     assert values([TEN], [changed], "coverage", "coverage(bridge=2)") == [plain, bridged]
 
 
@@ -327,8 +307,7 @@ def test_a_gold_text_without_tokens():
     [
         ("coverage(run=1)", "run must be a whole number from 2 to 1000, not '1'"),
         ("coverage(bridge=x)", "bridge must be a whole number"),
-        ("coverage(offsets=on)", "perhaps you meant 'only'|offsets has no value 'on'"),
-        ("density(wrappers=gone)", "wrappers has no value 'gone'"),
+        ("coverage(offsets=on)", "offsets has no value 'on'"),
         ("iou(tokenizer=unicod)", "'unicode'"),
         ("coverage(bridges=2)", "'bridge'"),
     ],
@@ -337,12 +316,6 @@ def test_mistakes(metric, hint):
     """A wrong option or value is refused before anything is read."""
     with pytest.raises(UsageError, match=hint):
         evaluate("no-such-file.jsonl", metrics=[metric])
-
-
-def test_wrappers_can_be_kept():
-    """With wrappers=kept their words are retrieved words."""
-    docs = [f'<Document id="3">{TEN}</Document>']
-    assert values([TEN], docs, "density", "density(wrappers=kept)") == pytest.approx([1.0, 10 / 14])
 
 
 def test_other_tokenizers():
@@ -452,7 +425,7 @@ def test_the_same_text_at_another_place():
         GoldDataset((Query("q", "?", (at(second, Gold),)),)),
         Run({"q": Retrieved((at(0), at(second), at(second)))}),
         match="text",
-        metrics=[f"{name}(offsets=only)" for name in names],
+        metrics=names,
     )
     assert list(result.mean.values()) == [0.0, 1.0, 0.5, 0.5, 1.0]
 
@@ -469,17 +442,15 @@ def test_offsets_of_wrapped_text_and_own_keys():
     where = {"doc": {"name": "faq", "at": 0}}
     gold = Gold(text=SOURCE[:57], metadata=where)
     docs = [Doc(text=f"<Document>{SOURCE[:16]}</Document>", metadata=where)]
-    name = "coverage(source=doc.name, start=doc.at, offsets=only)"
+    name = "coverage(source=doc.name, start=doc.at)"
     assert values([gold], docs, name) == [3 / 11]
 
 
 def test_offsets_that_are_missing():
-    """`auto` compares texts instead and counts it; `only` refuses and says where."""
+    """Texts are compared instead, which is counted."""
     docs = [stretch(0, 57), Doc(text="nowhere")]
     result = measured([stretch(0, 57, Gold)], docs, "coverage")
     assert result.settings["spans"][0]["n_queries_by_text"] == 1
-    with pytest.raises(DataError, match="rank 2 do not say"):
-        values([stretch(0, 57, Gold)], docs, "coverage(offsets=only)")
     wrong = [stretch(0, 57, end_index=99)]
     assert (
         measured([stretch(0, 57, Gold)], wrong, "coverage").settings["spans"][0][
