@@ -79,7 +79,7 @@ def queries_needed(
 
 def difference_interval(
     pairs: Floats,
-    number: Callable[..., float],
+    number: Callable[[Floats, Floats | None], float | None],
     *,
     weights: Floats | None = None,
     confidence: float = CONFIDENCE,
@@ -108,9 +108,10 @@ def difference_interval(
         return None
 
     def difference(drawn: Rows) -> float:
-        asks = [] if weights is None else [weights[drawn]]
-        first, second = (number(column, *asks) for column in complete[drawn].T)
-        return first - second
+        asks = None if weights is None else weights[drawn]
+        numbers = [number(column, asks) for column in complete[drawn].T]
+        first, second = np.array(numbers, np.float64).tolist()
+        return float(first - second)
 
     # Both columns are drawn with the same rows, or what questions share would count twice.
     def work(size: int, child: np.random.SeedSequence) -> Floats:

@@ -260,9 +260,9 @@ def test_interval_of_a_difference_of_percentiles():
     slow = rng.gamma(2, 0.05, 300)
     pairs = np.stack([slow + 0.02, rng.permutation(slow)], axis=1)
     for percent in (50, 95):
-        low, high = difference_interval(pairs, lambda x, at=percent: float(np.percentile(x, at)))
+        low, high = difference_interval(pairs, lambda x, _, at=percent: float(np.percentile(x, at)))
         assert low < 0.02 < high
-    low, high = difference_interval(pairs, lambda x: float(x.mean()))
+    low, high = difference_interval(pairs, lambda x, _: float(x.mean()))
     assert 0 < low < 0.02 < high
     pairs[5:] = np.nan
     assert difference_interval(pairs, lambda x: float(x.mean())) is not None
