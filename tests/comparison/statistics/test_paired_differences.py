@@ -265,6 +265,6 @@ def test_interval_of_a_difference_of_percentiles():
     low, high = difference_interval(pairs, lambda x, _: float(x.mean()))
     assert 0 < low < 0.02 < high
     pairs[5:] = np.nan
-    assert difference_interval(pairs, lambda x: float(x.mean())) is not None
+    assert difference_interval(pairs, lambda x, _: float(x.mean())) is not None
     pairs[2:] = np.nan
-    assert difference_interval(pairs, lambda x: float(x.mean())) is None
+    assert difference_interval(pairs, lambda x, _: float(x.mean())) is None
