@@ -17,7 +17,6 @@ from kragx import matchers
 from kragx.agreement.coefficients import cohen_kappa, defined, f1, ratio
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import CONFIDENCE, LEAST, Interval
-from kragx.data import TokenCorpus, Tokenizer
 from kragx.evaluation.vocabulary import vocabulary_of_items
 from kragx.ground.errors import UsageError
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes
@@ -45,7 +44,7 @@ def as_mapping(spec: object) -> dict[str, Any]:
     if isinstance(spec, str):
         return {"method": spec}
     if isinstance(spec, Mapping):
-        return {name: value for name, value in spec.items() if name != "threshold"}
+        return {name: value for name, value in spec.items() if name not in ("threshold", "cache")}
     raise UsageError("candidates: {spec!r} is neither a name nor a mapping", spec=spec)
 
 
@@ -74,7 +73,6 @@ def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: I
     """
     if not specs:
         raise UsageError("candidates: there is none")
-    corpora: dict[Tokenizer, TokenCorpus] = {}
     tried = []
     vocabulary = vocabulary_of_items(items)
     for spec in specs:
@@ -82,7 +80,7 @@ def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: I
         matcher = matcher.knowing(vocabulary)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", MatchWarning)
-            table = match_items(items, matcher.sharing(corpora), Notes())
+            table = match_items(items, matcher, Notes())
         messages = tuple(note.message for note in caught if isinstance(note.message, Warning))
         tried.append(Trial(spec, _scores(items, table, pairs), fixed, messages))
     return tried
@@ -159,7 +157,7 @@ class Candidate:
         return " ".join(
             str(value) if name in ("method", "measure") else f"{name} {value}"
             for name, value in self.match.items()
-            if name not in ("threshold", "cache", "batch_size")
+            if name not in ("threshold", "cache")
         )
 
 

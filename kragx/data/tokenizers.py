@@ -404,7 +404,7 @@ def _tokenizer(spec: object) -> Tokenizer:
             )
     if ":" in name:
         # What an import path leads to may be a function, or whatever else stands for one.
-        return _tokenizer(plugins.build(name, options, input_name="text"))
+        return _tokenizer(plugins.build(name, options, takes_one=True))
     factory = TOKENIZERS.get(name)
     if factory is None:
         raise UsageError(
@@ -417,7 +417,7 @@ def _tokenizer(spec: object) -> Tokenizer:
 def describe(tokenizer: Tokenizer) -> dict[str, Any]:
     """What a result records of a tokenizer: name, version and options."""
     return {
-        "name": plugins.shown_name(tokenizer),
+        "name": options.shown_name(tokenizer),
         **({"version": tokenizer.version} if hasattr(tokenizer, "version") else {}),
         **({} if isinstance(tokenizer, FunctionTokenizer) else options.options_of(tokenizer)),
     }

@@ -49,7 +49,7 @@ from kragx.matchers.gold_siblings import (
     siblings_remarks,
 )
 from kragx.matchers.siblings import are_misread
-from kragx.matchers.text_base import ALL_LOST, GOLD_LOST, TextsMatcher
+from kragx.matchers.texts import ALL_LOST, GOLD_LOST, TextsMatcher
 from kragx.metrics import (
     KRAGX,
     NO_GOLD,

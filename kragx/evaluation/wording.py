@@ -9,7 +9,7 @@ from kragx.evaluation.searching import SEARCHES
 from kragx.ground.printing import joined, number, phrase
 from kragx.matchers.ids import ALIKE, APART
 from kragx.matchers.pages import UNPLACED
-from kragx.matchers.text_base import DOCS_LOST, GOLD_LOST, SHORT_GOLD
+from kragx.matchers.texts import DOCS_LOST, GOLD_LOST, SHORT_GOLD
 from kragx.metrics import LEFT_OUT, Metric, MetricSpec, Profile, known_metric
 from kragx.metrics.ranking_metrics import PRECISION
 

@@ -19,7 +19,6 @@ import difflib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from kragx.ground.languages import spoken_text
@@ -40,9 +39,6 @@ __all__ = [
 
 _LONGEST_NAME = 80
 """Characters; what is longer is no misspelt name."""
-
-_MOST_NAMES = 60
-"""Names that a hint lists."""
 
 _LONGEST_TEXT = 10_000
 """Characters of an error's text; a key in a file may be a megabyte long."""
@@ -195,45 +191,10 @@ class UntrustedError(UsageError):
 
 
 def installing(extra: str) -> str:
-    """The command that adds an extra to the kragx that runs: to a clone, or from where it came.
-
-    In the folder of a clone with its own environment it is that of README.
-    """
-    root = Path(__file__).resolve().parents[1]
-    if (root / "pyproject.toml").is_file():  # else the folder of all packages
-        requirement = f'-e "{_from_here(root)}[{extra}]"'
-    else:
-        requirement = f'"kragx[{extra}]{_origin()}"'
+    """The command that adds an extra to the kragx that runs, from wherever that came."""
     python = "py" if sys.platform == "win32" else "python3"
-    environment = _from_here(Path(sys.prefix))
-    quoted = f'"{environment}"' if " " in environment else environment
-    options = "" if sys.prefix == sys.base_prefix else f" --python {quoted}"
-    return f"{python} -m pip{options} install {requirement}"
-
-
-def _from_here(path: Path) -> str:
-    """A folder as one says it in the one that one is in: short within it, else whole."""
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except (ValueError, FileNotFoundError):  # elsewhere; or this folder was removed
-        return str(path)
-
-
-def _origin() -> str:
-    """Where kragx was installed from, as pip takes it; empty for the package index."""
-    import json
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        noted = distribution("kragx").read_text("direct_url.json")
-    except PackageNotFoundError:
-        noted = None
-    if noted is None:
-        return ""
-    origin = json.loads(noted)  # as PEP 610 has it
-    of_vcs = origin.get("vcs_info", {})
-    system, commit = of_vcs.get("vcs"), of_vcs.get("commit_id")
-    return f" @ {system}+{origin['url']}@{commit}" if system else f" @ {origin['url']}"
+    # pip keeps what is installed, and adds what its extra names; not every environment has a pip.
+    return f'{python} -m pip --python "{sys.executable}" install "kragx[{extra}]"'
 
 
 @contextmanager
@@ -320,10 +281,7 @@ def nearest(value: str, valid: Iterable[str]) -> str:
                 return phrase("perhaps you meant {name!r}?", name=folded[name])
     if not names:
         return phrase("it takes none")
-    listing, n_more = ", ".join(names[:_MOST_NAMES]), len(names) - _MOST_NAMES
-    if n_more > 0:
-        return phrase("valid: {names}, and {n} more", names=listing, n=n_more)
-    return phrase("valid: {names}", names=listing)
+    return phrase("valid: {names}", names=", ".join(names))
 
 
 def _is_near(first: str, second: str) -> bool:

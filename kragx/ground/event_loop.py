@@ -8,14 +8,13 @@ closed. So there is one for the life of the process, and a notebook's own loop d
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 _Result = TypeVar("_Result")
 
 _LOOK = 0.5  # seconds between looks for an interrupt, where a wait does not end by one (Windows)
-_BEGIN = 5.0  # seconds for a call to begin; a loop that takes longer is blocked by what it runs
 _END = 2.0  # seconds that are left to a call after the second interrupt
 
 
@@ -24,13 +23,13 @@ def run_sync(make: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
 
     It sees the caller's context variables. At an interrupt (Ctrl-C, or a signal whose handler
     raises) the coroutine is cancelled and waited for, so it may first finish what it is at; what
-    it raises meanwhile becomes the interrupt's cause. A second interrupt cancels it again and
-    waits two seconds at most.
+    it raises meanwhile becomes the interrupt's cause. A second interrupt cancels it again, waits
+    two seconds at most, and leaves the loop to what hangs in it.
 
     Args:
         make: makes the coroutine; called in the loop's thread.
     """
-    call = _Call(make)
+    call = _Call(make, _thread())
     try:
         call.begin()
         call.wait()
@@ -40,9 +39,11 @@ def run_sync(make: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
             call.wait()
         except BaseException:
             call.cancel()
-            call.leave_after(_END)
+            if wait([call.future], _END).not_done:
+                call.thread.is_left = True
             raise
-        raise interrupt from call.error
+        error = call.future.exception()
+        raise interrupt from (None if isinstance(error, asyncio.CancelledError) else error)
     return call.future.result()
 
 
@@ -50,8 +51,8 @@ async def run_on_loop(make: Callable[[], Coroutine[Any, Any, _Result]]) -> _Resu
     """Await a coroutine that runs where `run_sync` runs its own, from whichever event loop."""
     if isinstance(threading.current_thread(), _LoopThread):
         return await make()
-    call = _Call(make)
-    call.put(_first())
+    call = _Call(make, _thread())
+    call.begin()
     try:
         return await asyncio.wrap_future(call.future)
     except asyncio.CancelledError:
@@ -64,9 +65,15 @@ class _LoopThread(threading.Thread):
 
     It is never stopped: as a daemon it ends with the process, and the system closes what it has
     open then.
+
+    Attributes:
+        inner: runs what is called while this one cannot go on, as what runs in it calls
+            synchronous code that ends here.
+        is_left: whether something hangs in its loop, which is used no longer.
     """
 
-    inner: "_LoopThread | None" = None  # for what is called while this one cannot go on
+    inner: "_LoopThread | None" = None
+    is_left = False
 
     def __init__(self) -> None:
         super().__init__(name="kragx-loop", daemon=True)
@@ -80,70 +87,47 @@ class _LoopThread(threading.Thread):
             with suppress(SystemExit, KeyboardInterrupt):
                 self.loop.run_forever()
 
-    def further(self) -> "_LoopThread":
-        """Another one beside it."""
-        with _lock:
-            self.inner = self.inner or _LoopThread()
-            return self.inner
-
 
 _lock = threading.Lock()
-_thread: _LoopThread | None = None
+_outermost: _LoopThread | None = None
 
 
-def _first() -> _LoopThread:
-    global _thread  # noqa: PLW0603  # the process has one
+def _thread() -> _LoopThread:
+    """The thread whose loop is free for whoever calls."""
+    global _outermost  # noqa: PLW0603  # the process has one
+    current = threading.current_thread()
     with _lock:
-        if _thread is None or not _thread.is_alive():  # a forked process inherits no thread
-            _thread = _LoopThread()
-        return _thread
+        if isinstance(current, _LoopThread):
+            current.inner = current.inner or _LoopThread()
+            return current.inner
+        # A forked process inherits no thread.
+        if _outermost is None or _outermost.is_left or not _outermost.is_alive():
+            _outermost = _LoopThread()
+        return _outermost
 
 
 class _Call(Generic[_Result]):
-    """A coroutine that is to run in a thread's loop."""
+    """A coroutine that runs in a thread's loop; only its own end ends its `future`."""
 
-    thread: _LoopThread
     task: "asyncio.Task[_Result] | None" = None
 
-    def __init__(self, make: Callable[[], Coroutine[Any, Any, _Result]]) -> None:
-        self.make = make
-        self._wish()
-
-    def _wish(self) -> None:
-        self.future, self.ended = Future[_Result](), threading.Event()
-        ended = self.ended
-        self.future.add_done_callback(lambda _: ended.set())
+    def __init__(
+        self, make: Callable[[], Coroutine[Any, Any, _Result]], thread: _LoopThread
+    ) -> None:
+        self.make, self.thread, self.future = make, thread, Future[_Result]()
+        self.future.set_running_or_notify_cancel()
 
     def begin(self) -> None:
-        """Run it in the first loop that takes it.
+        """Have it run soon."""
+        self.thread.loop.call_soon_threadsafe(self._begin)
 
-        What runs in a loop may call synchronous code that ends here, and blocks the loop till that
-        is done: directly, or while it waits for a thread of its own. Hence further loops.
-        """
-        current = threading.current_thread()
-        thread = current.further() if isinstance(current, _LoopThread) else _first()
-        while not self.put(thread).wait(_BEGIN) and self.future.cancel():
-            self._wish()
-            thread = thread.further()
-
-    def put(self, thread: _LoopThread) -> threading.Event:
-        """Have it run in the loop of this thread; the event says that it begins, or has ended."""
-        future, begun = self.future, threading.Event()
-
-        def begin() -> None:
-            # Until then it can be taken away again; from then on only its own end ends it.
-            if future.set_running_or_notify_cancel():
-                begun.set()
-                try:
-                    self.task = thread.loop.create_task(self.make())
-                except BaseException as error:
-                    future.set_exception(error)
-                else:
-                    self.task.add_done_callback(self._finish)
-
-        self.thread = thread
-        thread.loop.call_soon_threadsafe(begin)
-        return begun
+    def _begin(self) -> None:
+        try:
+            self.task = self.thread.loop.create_task(self.make())
+        except BaseException as error:
+            self.future.set_exception(error)
+        else:
+            self.task.add_done_callback(self._finish)
 
     def _finish(self, task: "asyncio.Task[_Result]") -> None:
         try:
@@ -153,28 +137,9 @@ class _Call(Generic[_Result]):
 
     def wait(self) -> None:
         """Wait until it has ended."""
-        while not self.ended.wait(_LOOK):
+        while wait([self.future], _LOOK).not_done:
             pass
 
     def cancel(self) -> None:
         """Cancel the coroutine; it may take its time to end."""
-        if not self.future.cancel():
-            self.thread.loop.call_soon_threadsafe(lambda: self.task and self.task.cancel())
-
-    def leave_after(self, seconds: float) -> None:
-        """Wait so long, then use that loop no longer: something hangs in it."""
-        global _thread  # noqa: PLW0603
-        try:
-            self.ended.wait(seconds)
-        finally:
-            with _lock:
-                if not self.ended.is_set() and _thread is self.thread:
-                    _thread = None
-
-    @property
-    def error(self) -> BaseException | None:
-        """What it raised, but for being cancelled."""
-        if self.future.cancelled():
-            return None
-        error = self.future.exception()
-        return None if isinstance(error, asyncio.CancelledError) else error
+        self.thread.loop.call_soon_threadsafe(lambda: self.task and self.task.cancel())

@@ -110,26 +110,28 @@ def _reader(hint: Any) -> Read | None:
 
 @dataclass(frozen=True)
 class OneOf:
-    """Nothing but some texts, which are known where the thing is: by a registry, and by packages.
+    """Nothing but some values, which are known where the thing is: by a registry, and by packages.
 
     Attributes:
-        names: gives them, when one is read and not before.
+        names: them; or gives them, when one is read and not before.
     """
 
-    names: Callable[[], Collection[str]]
+    names: Collection[str | None] | Callable[[], Collection[str]]
 
     def __call__(self, value: Any) -> Any:
-        """The text, if it is one of them."""
-        if value not in (valid := self.names()):
+        """The value, if it is one of them."""
+        if value not in (valid := self.names() if callable(self.names) else self.names):
             raise UsageError(
-                "unknown value {value!r}; {hint}", value=value, hint=nearest(str(value), valid)
+                "unknown value {value!r}; {hint}",
+                value=value,
+                hint=nearest(str(value), filter(None, valid)),
             )
         return value
 
 
-def one_of(*valid: str) -> Read:
-    """Nothing but these texts, as a ``Literal`` of them."""
-    return OneOf(lambda: valid)
+def one_of(*valid: str | None) -> Read:
+    """Nothing but these values, as a ``Literal`` of them."""
+    return OneOf(valid)
 
 
 def fitting(fits: Callable[[Any], bool], problem: str) -> Read:
@@ -183,10 +185,25 @@ def optional(read: Read) -> Read:
 
 def options_of(value: object) -> dict[str, Any]:
     """The options that a matcher or tokenizer was made with: its fields, if it is a dataclass."""
-    if not is_dataclass(value):
-        return {}
-    values = {field.name: getattr(value, field.name) for field in fields(value)}
-    return {name: option for name, option in values.items() if option is not None}
+    options = {}
+    for field in fields(value) if is_dataclass(value) else ():
+        if (option := getattr(value, field.name)) is not None:
+            options[field.name] = option
+    return options
+
+
+def path_of(kind: type) -> str:
+    """The import path of a class."""
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def shown_name(value: Any) -> str:
+    """What results call somebody's object: its `name`, or its import path if it has none.
+
+    A name that its class only inherits is another's, which works in another way.
+    """
+    attributes = {**vars(type(value)), **getattr(value, "__dict__", {})}
+    return str(value.name) if "name" in attributes else path_of(type(value))
 
 
 def plain_attributes(value: object, names: Iterable[str]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import hashlib
 import importlib
 import inspect
-import json
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -73,20 +72,6 @@ def data_alone(*values: object, trust: bool = False) -> Iterator[None]:
 def is_import_path(value: str) -> bool:
     """Whether a text looks like ``package.module:name``."""
     return _IMPORT_PATH.fullmatch(value) is not None
-
-
-def path_of(kind: type) -> str:
-    """The import path of a class."""
-    return f"{kind.__module__}:{kind.__qualname__}"
-
-
-def shown_name(value: Any) -> str:
-    """What results call somebody's object: its `name`, or its import path if it has none.
-
-    A name that its class only inherits is another's, which works in another way.
-    """
-    attributes = {**vars(type(value)), **getattr(value, "__dict__", {})}
-    return str(value.name) if "name" in attributes else path_of(type(value))
 
 
 def imported(path: str) -> Any:
@@ -263,26 +248,25 @@ def maker(
     path: str,
     args: Mapping[str, Any] | None,
     *,
-    input_name: str = "",
+    takes_one: bool = False,
     also: Collection[str] = (),
 ) -> Callable[[], Any]:
     """Load an import path; what is returned makes, when it is called, what the path stands for.
 
     A class makes something, and so do a class method and a function that is given arguments. A
-    function without them that takes one thing is used as it is where that may be meant
-    (`input_name`), and one without parameters is called. Any other object is itself what is meant.
-    No arguments and empty ones are the same.
+    function without them that requires one is used as it is where that may be meant (`takes_one`),
+    and one that requires none is called. Any other object is itself what is meant. No arguments and
+    empty ones are the same.
 
     Args:
         path: the import path.
         args: its arguments.
-        input_name: what a function takes that is used as it is: ``question``, ``text``; empty where
-            a function can only make something.
+        takes_one: whether a function is used as it is that requires one thing: a question, a text.
         also: what such a function may take besides, by name.
 
     Raises:
-        UsageError: it cannot be loaded, or does not take these arguments; or whether a function
-            makes something or is meant itself cannot be told; when it is called: it fails.
+        UsageError: it cannot be loaded, or does not take these arguments; when it is called: it
+            fails.
     """
     value = load(path)
     # What it gets are texts like any others.
@@ -296,7 +280,7 @@ def maker(
     if (
         is_function
         and not (is_class or arguments)
-        and _is_meant_itself(value, path, input_name, also)
+        and _is_meant_itself(value, also, takes_one=takes_one)
     ):
         return lambda: value
     check_arguments(value, arguments, path)
@@ -316,55 +300,30 @@ def maker(
 
 
 def _is_meant_itself(
-    function: Callable[..., Any], path: str, input_name: str, also: Collection[str]
+    function: Callable[..., Any], also: Collection[str], *, takes_one: bool
 ) -> bool:
-    """Whether a function that is given no arguments is used as it is, instead of being called.
-
-    Raises:
-        UsageError: that cannot be told.
-    """
+    """Whether a function that is given no arguments is used as it is, instead of being called."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some C functions have none
         return True
     any_number = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    named = [
-        p for p in signature.parameters.values() if p.kind not in any_number and p.name not in also
-    ]
-    required = [parameter for parameter in named if parameter.default is parameter.empty]
-    if not input_name or not signature.parameters:
-        return bool(required)
-    if len(required) == 1 and required[0].kind is not inspect.Parameter.KEYWORD_ONLY:
-        return True
-    example = ", ".join(map(_written, required or named[:1])) or "..."
-    raise UsageError(
-        "{place}: cannot tell whether {value}{signature} makes something or "
-        "takes the {input_name} itself; if it makes something, give it arguments: "
-        "{{class: {place!r}, args: {{{example}}}}}; if it takes the {input_name}, name a function "
-        "with that parameter alone: def ask({input_name}): ...",
-        place=path,
-        value=path.rpartition(":")[2],
-        signature=signature,
-        input_name=input_name,
-        example=example,
+    n_required = sum(
+        parameter.default is parameter.empty
+        and parameter.kind not in any_number
+        and parameter.name not in also
+        for parameter in signature.parameters.values()
     )
+    return n_required == 1 if takes_one else n_required > 0
 
 
-def _written(parameter: inspect.Parameter) -> str:
-    """An argument as a config has it: its default, where that can be copied, else dots."""
-    default = parameter.default
-    # Texts stay dots, as a path or a secret does not belong into a message.
-    can_be_copied = isinstance(default, (bool, int, float))
-    return f"{parameter.name}: {json.dumps(default) if can_be_copied else '...'}"
-
-
-def build(path: str, args: Mapping[str, Any] | None, *, input_name: str = "") -> Any:
+def build(path: str, args: Mapping[str, Any] | None, *, takes_one: bool = False) -> Any:
     """What an import path stands for, made with these arguments; see `maker`.
 
     Raises:
         UsageError: as `maker`, and what it returns.
     """
-    return maker(path, args, input_name=input_name)()
+    return maker(path, args, takes_one=takes_one)()
 
 
 def check_arguments(factory: Any, args: Mapping[str, Any], path: str) -> None:
@@ -373,7 +332,7 @@ def check_arguments(factory: Any, args: Mapping[str, Any], path: str) -> None:
         signature = inspect.signature(factory)
     except (TypeError, ValueError):  # some C classes have none; the call itself will tell
         return
-    aliases = _aliases(factory)
+    fields = getattr(factory, "model_fields", {})  # pydantic's, which may be given by other names
     parameters = [
         name
         for name, parameter in signature.parameters.items()
@@ -381,23 +340,13 @@ def check_arguments(factory: Any, args: Mapping[str, Any], path: str) -> None:
     ]
     anything = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
     for name in args:
-        if aliases.get(name, name) not in parameters and not anything:
-            hint = nearest(name, [*parameters, *aliases])
+        if name not in parameters and name not in fields and not anything:
+            hint = nearest(name, [*parameters, *fields])
             raise UsageError(
                 "{place}: unknown argument {name!r}; {hint}", place=path, name=name, hint=hint
             )
     try:
-        signature.bind(**{aliases.get(name, name): value for name, value in args.items()})
+        if not fields:
+            signature.bind(**args)
     except TypeError as error:
         raise UsageError("{place}: {error}", place=path, error=error) from None
-
-
-def _aliases(factory: Any) -> dict[str, str]:
-    """Fields of a pydantic model that may be given by name, whose signature has their aliases."""
-    config = getattr(factory, "model_config", None) or {}
-    if not inspect.isclass(factory) or not isinstance(config, Mapping):
-        return {}
-    if not (config.get("populate_by_name") or config.get("validate_by_name")):
-        return {}
-    fields_ = getattr(factory, "model_fields", {}).items()
-    return {name: field.alias for name, field in fields_ if field.alias}

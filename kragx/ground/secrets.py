@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from kragx.ground.plugins import named_secret, variables
 
@@ -22,8 +22,6 @@ _ISSUED = re.compile(
     r"\b(?:sk-|hf_|gh[opsur]_|github_pat_|glpat-|xox[abprs]-|AKIA|AIza|pcsk_|nvapi-|gsk_|eyJ)"
     r"[\w.=-]{12,}"
 )
-# Long words are tried at one place alone, or they would take the square of their length.
-_AT_RANDOM = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{20,}")
 _IN_URL = re.compile(r"(?<=[a-z0-9+.-])://([^\s/?#]*)@", re.I)
 _IN_QUERY = re.compile(r"(?<=[?&])([\w-]{1,40})=([^\s&#\"'<>]*[^\s&#\"'<>.,;:)])")
 # Of connection strings: ``Server=h;Password=x``, ``host=h password='x y'``, ``?user=u&password=x``.
@@ -91,7 +89,7 @@ class Secrets:
                 value = os.environ.get(variable, "")
                 passwords = [*_IN_URL.findall(text), *_connecting(text)]
                 is_within = any(f"${{{variable}}}" in part for part in passwords)
-                if is_within or named_secret(name) or _AT_RANDOM.search(value):
+                if is_within or named_secret(name):
                     marks[value] = f"${{{variable}}}"
         return cls(_kept_marks(marks), tuple(literal))
 
@@ -119,8 +117,7 @@ class Secrets:
             return login
         if not colon and _is_word(password):
             return login  # a user
-        mark = self.marks.get(password, self.marks.get(unquote(password), LITERAL))
-        return f"{user}{colon}{mark}"
+        return f"{user}{colon}{self.marks.get(password, LITERAL)}"
 
     def _in_query(self, match: re.Match[str]) -> str:
         """A parameter of a URL, without its value if that is a secret."""
@@ -147,9 +144,6 @@ class Secrets:
                 return tuple(self.masked(entry) for entry in value)
         return value
 
-    def __reduce__(self) -> tuple[object, ...]:  # without what was worked out from them
-        return type(self), (dict(self.marks), self.literal)
-
     @contextmanager
     def guarding(self) -> Iterator[None]:
         """Around what knows secrets: its errors do not say them."""
@@ -163,12 +157,11 @@ class Secrets:
 
     @cached_property
     def _written(self) -> dict[str, str]:
-        """What is shown for each secret that stands in no text by chance, also as URLs have it."""
+        """What is shown for each secret that stands in no text by chance."""
         return {
-            form: mark
+            value: mark
             for value, mark in self.marks.items()
             if len(value) >= _LEAST and not _is_word(value)
-            for form in (value, quote(value, safe="", errors="replace"))
         }
 
     @cached_property
@@ -195,12 +188,11 @@ def _is_word(value: str) -> bool:
 
 
 def _logins(text: str) -> Iterator[str]:
-    """The passwords of a text's URLs, with their users too, as they stand there and as they are."""
+    """The passwords of a text's URLs, with their users too."""
     for login in _IN_URL.findall(text):
         user, colon, password = login.partition(":")
         if colon or not _is_word(user):
-            for value in (login, password) if colon else (login,):
-                yield from {value, unquote(value)}
+            yield from (login, password) if colon else (login,)
 
 
 class BareUrl(str):
@@ -299,12 +291,12 @@ def _is_secret(name: str, text: str) -> bool:
 
 
 def _connecting(text: str) -> Iterator[str]:
-    """The passwords and keys of a connection string, as they stand there and as they are."""
+    """The passwords and keys of a connection string."""
     for name, value in (*_PAIR.findall(text), *_LISTED_PAIR.findall(text)) if "=" in text else ():
         bare = value[1:-1] if value[0] in "\"'{" else value
         called = name.strip().replace(" ", "_")
         if _is_secret(called, bare) or (variables(bare) and named_secret(called)):
-            yield from {value, bare, unquote(bare)}
+            yield from {value, bare}
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

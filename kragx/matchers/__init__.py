@@ -15,9 +15,8 @@ from kragx.matchers.base import (
 from kragx.matchers.combine import CombinedMatcher as CombinedMatcher, Step as Step
 from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.matchers.ids import IdMatcher
-from kragx.matchers.items import MatchItem, Target
+from kragx.matchers.items import Finding, MatchItem, MatchWarning, Notes, Target
 from kragx.matchers.judge import JudgeMatcher as JudgeMatcher
-from kragx.matchers.notes import Finding, MatchWarning, Notes
 from kragx.matchers.registry import (
     METHODS,
     is_built_in as is_built_in,
@@ -27,9 +26,8 @@ from kragx.matchers.registry import (
     option_names as option_names,
     sources_of as sources_of,
 )
-from kragx.matchers.rouge import RougeMatcher
 from kragx.matchers.span import SpanMatcher
-from kragx.matchers.texts import ContainsMatcher, ExactMatcher, TextMatcher
+from kragx.matchers.texts import ContainsMatcher, ExactMatcher, RougeMatcher, TextMatcher
 
 __all__ = [
     "METHODS",

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice, zip_longest
 from operator import attrgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kragx.data import Tokenizer, tokenizers
-from kragx.ground import options, plugins
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import plain
-from kragx.ground.options import one_of, optional
-from kragx.matchers.items import MatchItem, Pool, batch_of, items_of, shapes
-from kragx.matchers.notes import Notes
+from kragx.ground.options import check_options, one_of, options_of, path_of, shown_name
+from kragx.matchers.items import MatchItem, Notes, Pool, batch_of, items_of, shapes
 from kragx.metrics import Bools, Floats, Ints, Profile
 
 if TYPE_CHECKING:
-    from kragx.data import TokenCorpus
     from kragx.data.batch import Batch
     from kragx.judging import Judge
     from kragx.judging.budget import Plan
@@ -53,7 +52,7 @@ Threshold = Annotated[float, check_threshold]
 TokenizerOption = Annotated[Tokenizer, tokenizers.tokenizer]
 """A tokenizer, made from its name, mapping or import path."""
 
-Numbers = Annotated[Literal["alike"] | None, optional(one_of("alike"))]
+Numbers = Annotated[Literal["alike"] | None, one_of("alike", None)]
 """Whether amounts of money, times and the like are read alike (`kragx.data.amounts`)."""
 
 EMBEDDINGS_AND_THRESHOLD: tuple[str, ...] = ("embeddings", "threshold")
@@ -247,6 +246,7 @@ class BaseMatcher(JudgingDefaults):
             subclass that gives itself none.
         needs: options without which a built-in method makes no matcher.
         reads: whether ids or texts are compared.
+        by_texts: whether `pair_scores` gives what it says of texts.
         yes_or_no: whether scores are 0 and 1 alone, so that no other threshold has a meaning.
         top: the highest grade, of a matcher whose scores are grades; None if they are none.
         may_not_know: whether a score may be NaN, for one that could not be found out.
@@ -254,6 +254,7 @@ class BaseMatcher(JudgingDefaults):
         tells_siblings: whether texts made from one template are told apart by what differs.
         graded: whether profiles speak of its scores themselves, as K-RAG's does of ROUGE.
         tokenizer: what cuts texts into tokens, if anything does.
+        versions: by option the version of the rules that it asks for.
         vocabulary: the words of the evaluation's texts; None where nobody has said them.
         members: of a combination, in the order in which they are asked.
         inner: the object that this one adapts.
@@ -263,6 +264,7 @@ class BaseMatcher(JudgingDefaults):
     name: str = ""
     needs: tuple[str, ...] = ()
     reads: Reads = "texts"
+    by_texts: bool = False
     yes_or_no: bool = False
     top: float | None = None
     may_not_know: bool = False
@@ -270,6 +272,7 @@ class BaseMatcher(JudgingDefaults):
     tells_siblings: bool = False
     graded: bool = False
     tokenizer: Tokenizer | None = None
+    versions: Mapping[str, Any] = MappingProxyType({})
     vocabulary: Vocabulary | None = None
     members: tuple[BaseMatcher, ...] = ()
     inner: Any = None
@@ -278,12 +281,10 @@ class BaseMatcher(JudgingDefaults):
         super().__init_subclass__(**options)
         # It decides in another way than the method whose name it would inherit.
         if vars(cls).keys().isdisjoint({"name", "methods"}) and cls.methods():
-            cls.name = plugins.path_of(cls)
+            cls.name = path_of(cls)
         if "score_batch" in vars(cls):
             cls._at_once = cls.score_batch
-        elif "scores" in vars(
-            cls
-        ):  # which may ask the class above, whose `score_batch` stays at hand
+        elif "scores" in vars(cls):  # may ask the class above, whose `score_batch` stays at hand
             cls.score_batch = BaseMatcher.score_batch  # type: ignore[method-assign]
 
     @classmethod
@@ -308,23 +309,17 @@ class BaseMatcher(JudgingDefaults):
             wanted: (p) the pairs that are asked for; the others may be anything.
         """
         items, scores = items_of(batch, wanted), [np.empty(0)]
-        waiting: deque[MatchItem] = deque()  # handed to the matcher, not yet answered
-        # Appending gives None, so that each item is let through once it waits.
-        stream = (item for item in items if not waiting.append(item))  # type: ignore[func-returns-value]
-        for matrix in self.scores(stream, notes):
-            if not waiting:
+        # No more than one too many, as a matcher may go on for ever.
+        answers = islice(self.scores(iter(items), notes), len(items) + 1)
+        for item, matrix in zip_longest(items, answers, fillvalue=...):
+            if item is ... or matrix is ...:
                 raise DataError(
-                    "{matcher}.scores gave more answers than queries", matcher=self.class_name
+                    "{matcher}.scores must yield one array for each of {n_items} queries, not "
+                    "fewer or more",
+                    matcher=self.class_name,
+                    n_items=len(items),
                 )
-            scores.append(self._shaped(matrix, waiting.popleft()).ravel())
-        if n_left := len(items) - len(scores) + 1:
-            raise DataError(
-                "{matcher}.scores left {n_left} of {n_items} queries unanswered; "
-                "it must yield one array for each",
-                matcher=self.class_name,
-                n_left=n_left,
-                n_items=len(items),
-            )
+            scores.append(self._shaped(matrix, item).ravel())
         return Trace(self, np.concatenate(scores), wanted)
 
     _at_once = score_batch  # of the nearest class that gives one
@@ -349,12 +344,12 @@ class BaseMatcher(JudgingDefaults):
             )
         return scores
 
-    def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats | None:
+    def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
         """(n) what each of n documents scores with the gold text beside it, by their texts alone.
 
-        None where that asks somebody who is paid, or where it is not known.
+        Of a matcher that is `by_texts`: no other knows without asking.
         """
-        return None
+        raise NotImplementedError
 
     def siblings_together(self) -> Self:
         """This matcher without the rule by which it tells siblings; itself if it has none."""
@@ -372,12 +367,17 @@ class BaseMatcher(JudgingDefaults):
     def settings(self) -> dict[str, Any]:
         """What a result records: the method and every option, the tokenizer with its version."""
         matcher = self if self.inner is None else self.inner
-        settings = {"method": self.name or plugins.path_of(type(matcher))} | {
-            option: tokenizers.describe(value) if isinstance(value, Tokenizer) else value
-            for option, value in options.options_of(matcher).items()
-        }
-        has_threshold = not self.yes_or_no and "threshold" not in settings
-        return settings | ({"threshold": self.threshold} if has_threshold else {})
+        settings: dict[str, Any] = {"method": self.name or path_of(type(matcher))}
+        for name, value in options_of(matcher).items():
+            if isinstance(value, Tokenizer):
+                settings[name] = tokenizers.describe(value)
+            elif name in self.versions:
+                settings[name] = {"name": value, "version": self.versions[name]}
+            else:
+                settings.setdefault(name, value)
+        if not self.yes_or_no:
+            settings.setdefault("threshold", self.threshold)
+        return settings
 
     @property
     def needs_vocabulary(self) -> bool:
@@ -387,10 +387,6 @@ class BaseMatcher(JudgingDefaults):
     def knowing(self, vocabulary: Vocabulary) -> Self:
         """This matcher with the words of the evaluation's texts, where it looks at them."""
         return self.of_members(lambda member: member.knowing(vocabulary))
-
-    def sharing(self, corpora: dict[Tokenizer, TokenCorpus]) -> Self:
-        """This matcher with the tokens of another one with the same tokenizer, where it can."""
-        return self
 
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile's numbers mean for the scores of this matcher."""
@@ -433,18 +429,24 @@ class BaseMatcher(JudgingDefaults):
         }
 
     def __post_init__(self) -> None:
-        options.check_options(self)
+        check_options(self)
+
+    def _twin(self, **values: Any) -> Self:
+        """The same with other values, but for what it has read so far."""
+        twin = copy(self)
+        vars(twin).update(values)
+        return twin
 
     def _set(self, **values: Any) -> None:
         """Set what follows from the options while a frozen dataclass is being made."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(values)
 
 
 class IdsMatcher(BaseMatcher):
     """Compares ids, or what else of the metadata says which document one is."""
 
     reads: Reads = "ids"
+    by_texts = True
     yes_or_no = True
 
     def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
@@ -458,7 +460,7 @@ class Adapted(BaseMatcher):
     def __init__(self, matcher: Matcher) -> None:
         self.inner = matcher
         self.threshold: float = matcher.threshold
-        self.name: str = plugins.shown_name(matcher)
+        self.name: str = shown_name(matcher)
         for name in ("top", "may_not_know", "tokenizer"):
             setattr(self, name, getattr(matcher, name, getattr(self, name)))
 

@@ -18,8 +18,7 @@ from kragx.data.tokens import of_pairs
 from kragx.ground.errors import UsageError
 from kragx.ground.options import above_zero, check_options, optional
 from kragx.matchers.base import BaseMatcher, Trace
-from kragx.matchers.items import Targets
-from kragx.matchers.notes import Notes
+from kragx.matchers.items import Notes, Targets
 from kragx.metrics import Bools, Floats, Profile
 
 if TYPE_CHECKING:
@@ -89,6 +88,7 @@ class CombinedMatcher(BaseMatcher):
             judges=any(member.judges for member in members),
             votes=any(member.votes for member in members),
             vocabulary=next((member.vocabulary for member in members if member.vocabulary), None),
+            by_texts=(all if self.kind == "all" else any)(member.by_texts for member in members),
             reads="texts" if any(member.reads == "texts" for member in members) else "ids",
             yes_or_no=not filters,
             tells_siblings=any(member.tells_siblings for member in members),
@@ -120,16 +120,13 @@ class CombinedMatcher(BaseMatcher):
         judge = next(member for member in self.members if member.judges)
         return {**judge.summary(tally), "n_calls_saved": tally.n_calls_saved}
 
-    def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats | None:
+    def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
         """What the members say by texts alone; what is left to another one is no match."""
-        scores_of = {step.place: step.matcher.pair_scores(docs, golds) for step in self.steps}
-        is_known = (scores is not None for scores in scores_of.values())
-        if not (all(is_known) if self.kind == "all" else any(is_known)):
-            return None
 
         def ask(step: Step, open_: Bools) -> Trace | None:
-            scores = scores_of[step.place]
-            return None if scores is None else Trace(step.matcher, scores, open_)
+            if not step.matcher.by_texts:
+                return None
+            return Trace(step.matcher, step.matcher.pair_scores(docs, golds), open_)
 
         return self._decided(np.ones(len(docs), bool), ask).scores
 

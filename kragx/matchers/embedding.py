@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -15,24 +18,27 @@ from kragx.data import normalise
 from kragx.data.lists import Lists
 from kragx.data.tokens import of_pairs
 from kragx.ground import plugins
-from kragx.ground.errors import UsageError, shorten
-from kragx.ground.options import fitting, is_text, optional, plain_attributes, whole
+from kragx.ground.errors import DataError, KragxError, UsageError, shorten
+from kragx.ground.options import fitting, optional, path_of
 from kragx.matchers.base import EMBEDDINGS_AND_THRESHOLD, check_threshold
-from kragx.matchers.text_base import EMPTY, NO_VECTOR, TextsMatcher
+from kragx.matchers.texts import NO_VECTOR, TextsMatcher
 from kragx.metrics import Bools, Floats
-
-if TYPE_CHECKING:
-    from kragx.data.vectors import Vectors
 
 EmbedAs = Literal["documents", "queries"]
 
 _NAMES = ("model", "model_name", "model_id", "deployment")
-_SAYS = (
-    *("deployment", "azure_deployment", "base_url", "openai_api_base", "azure_endpoint"),
-    *("endpoint_url", "dimensions", "revision", "model_kwargs", "encode_kwargs"),
-    *("query_instruction", "embed_instruction", "task_type"),
-)
-"""What an object may say of itself besides its model on which vectors depend."""
+"""Where an object, or its arguments, say which model it is."""
+
+_AT_ONCE = 64
+"""How many texts are embedded at once."""
+
+_MOST_NUMBERS = 1 << 25
+"""That are remembered for texts that may come again: 256 MB."""
+
+_WAIT = 60.0  # seconds to wait for another process that writes
+_SCHEMA = "CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB) WITHOUT ROWID"
+_READ = "SELECT vector FROM vectors WHERE key = ?"
+_WRITE = "INSERT OR IGNORE INTO vectors VALUES (?, ?)"  # a key that is there keeps its own vector
 
 
 @dataclass(frozen=True)
@@ -48,10 +54,8 @@ class EmbeddingMatcher(TextsMatcher):
         threshold: the least score that is a match, in (0, 1]. There is no default: what
             unrelated texts get differs from model to model.
         args: what an import path is called with.
-        batch_size: how many texts are embedded at once.
-        cache: an SQLite file that keeps vectors for later runs; None keeps them in memory alone.
-        model: names the model, in results and in the cache; None for the name that `embeddings`
-            or `args` give.
+        cache: an SQLite file that keeps the vectors of an import path's model for later runs, by
+            text, path and arguments; None keeps them in memory alone.
         embed_as: ``documents`` (in batches), or ``queries``, one text at a time, as K-RAG does; a
             model may embed the two differently.
         normalised: whether texts are normalised first (NFC, white space collapsed, stripped).
@@ -71,7 +75,6 @@ class EmbeddingMatcher(TextsMatcher):
             )
         ),
     ] = None
-    batch_size: Annotated[int, whole(1)] = 64
     cache: Annotated[
         str | Path | None,
         optional(
@@ -81,22 +84,16 @@ class EmbeddingMatcher(TextsMatcher):
             )
         ),
     ] = None
-    model: Annotated[str | None, optional(fitting(is_text, "a name is expected, not {!r}"))] = None
     embed_as: EmbedAs = "documents"
     normalised: bool = True
     name = "embedding"
     needs = EMBEDDINGS_AND_THRESHOLD
     asks = True
+    remedy = NO_VECTOR
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._check_embeddings()
-        if self.cache is not None and not isinstance(self.embeddings, str) and not self._named:
-            raise UsageError(
-                "it is kept by model, and these embeddings do not say theirs",
-                field="cache",
-                remedy="name it with 'model'",
-            )
         if self.threshold is None:
             raise UsageError(
                 "'embedding' has no default, as models differ in what they give unrelated texts",
@@ -118,8 +115,9 @@ class EmbeddingMatcher(TextsMatcher):
             kind = plugins.load(embeddings)  # made when it is needed: models are large
             if callable(kind):
                 plugins.check_arguments(kind, self.args or {}, f"embeddings: {embeddings}")
-        elif self.args is not None:
-            raise UsageError("belong to an import path; this is an object already", field="args")
+        elif self.args is not None or self.cache is not None:
+            field = "cache" if self.args is None else "args"
+            raise UsageError("belongs to an import path; this is an object already", field=field)
         elif not _embeds(embeddings):
             raise UsageError(
                 "{embeddings} has no 'embed_documents'",
@@ -129,75 +127,47 @@ class EmbeddingMatcher(TextsMatcher):
             )
 
     @property
-    def _named(self) -> str | None:
-        """The model's name, if anything says it."""
-        values = (
-            (self.args or {}).get(name)
-            if isinstance(self.embeddings, str)
-            else getattr(self.embeddings, name, None)
-            for name in _NAMES
-        )
-        return self.model or next(
-            (value for value in values if isinstance(value, str) and value), None
-        )
-
-    @property
     def settings(self) -> dict[str, Any]:
         """What a result records: the class, the model, and what it was made with but secrets."""
-        is_path = isinstance(self.embeddings, str)
-        args = plugins.as_written(self._more(self.args or {}))
+        embeddings, args = self.embeddings, self.args or {}
+        if not isinstance(embeddings, str):
+            args = {name: getattr(embeddings, name, None) for name in _NAMES}
+            embeddings = path_of(type(embeddings))
+        model = next((args[name] for name in _NAMES if isinstance(args.get(name), str)), None)
+        further = {
+            name: value
+            for name, value in (self.args or {}).items()
+            if name not in _NAMES or value != model
+        }
         settings = {
             "method": self.name,
-            "embeddings": self.embeddings if is_path else plugins.path_of(type(self.embeddings)),
-            "model": self._named,
-            "args": args or None,
+            "embeddings": embeddings,
+            "model": model,
+            "args": plugins.as_written(further),
             "threshold": self.threshold,
             "embed_as": None if self.embed_as == "documents" else self.embed_as,
             "normalised": None if self.normalised else False,
         }
-        return {name: value for name, value in settings.items() if value is not None}
-
-    def _more(self, args: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments that say more than which model it is."""
-        return {
-            name: value
-            for name, value in args.items()
-            if name not in _NAMES or value != self._named
-        }
-
-    @property
-    def identity(self) -> str:
-        """What vectors depend on besides the text; part of the keys of the `cache`."""
-        settings = self.settings
-        # A model that the user has named is that model, whatever class asks it.
-        names = [self.model] if self.model else [settings["embeddings"], settings.get("model")]
-        args = self.args or {}
-        if not isinstance(self.embeddings, str) and not self.model:
-            args = plain_attributes(self.embeddings, _SAYS)
-        options = plugins.without_secrets(self._more(args))
-        identity = [*names, options or None, settings.get("embed_as")]
-        return json.dumps(identity, sort_keys=True, ensure_ascii=False, default=repr)
+        return {name: value for name, value in settings.items() if value not in (None, {})}
 
     @cached_property
-    def _vectors(self) -> Vectors:
-        """The vectors seen so far; kept, so that a second run of the same texts is free."""
-        embeddings = self.embeddings
-        if isinstance(embeddings, str):
-            embeddings = plugins.build(embeddings, self.args)
-            if not _embeds(embeddings):
-                raise UsageError(
-                    "match.embeddings: {embeddings} made a {kind}, which has no 'embed_documents'",
-                    embeddings=self.embeddings,
-                    kind=type(embeddings).__name__,
-                )
-        from kragx.data.vectors import Vectors
+    def _embeddings(self) -> Any:
+        """The object that embeds, made when it is needed."""
+        if not isinstance(self.embeddings, str):
+            return self.embeddings
+        embeddings = plugins.build(self.embeddings, self.args)
+        if not _embeds(embeddings):
+            raise UsageError(
+                "match.embeddings: {embeddings} made a {kind}, which has no 'embed_documents'",
+                embeddings=self.embeddings,
+                kind=type(embeddings).__name__,
+            )
+        return embeddings
 
-        return Vectors(
-            lambda texts: _embedded(embeddings, texts, self.embed_as),
-            self.identity,
-            self.batch_size,
-            self.cache,
-        )
+    @cached_property
+    def _vectors(self) -> dict[str, Floats]:
+        """The unit vectors seen so far; kept, so that a second run of the same texts is free."""
+        return {}
 
     def read(self, text: str) -> str:
         """A text as it is embedded."""
@@ -211,9 +181,85 @@ class EmbeddingMatcher(TextsMatcher):
         """
         numbered = [*super().numbered(*lists)]
         texts = dict.fromkeys(text for side in numbered for of_query in side for text in of_query)
+        if sum(map(len, self._vectors.values())) > _MOST_NUMBERS:
+            vectors = self._vectors
+            self._set(_vectors={text: vectors[text] for text in texts if text in vectors})
         # Models give an empty text a vector like any other, or refuse the whole batch.
-        self._vectors.of(filter(str.strip, texts))
+        new = [text for text in texts if text.strip() and text not in self._vectors]
+        with self._stored() as store:
+            for text in new:
+                for (blob,) in store.execute(_READ, [self._key(text)]):
+                    self._vectors[text] = np.frombuffer(blob, "<f8")
+            new = [text for text in new if text not in self._vectors]
+            for start in range(0, len(new), _AT_ONCE):
+                part = new[start : start + _AT_ONCE]
+                self._embed(part)
+                blobs = (self._vectors[text].astype("<f8").tobytes() for text in part)
+                with store:  # whatever ends the run loses one part at most
+                    store.executemany(_WRITE, zip(map(self._key, part), blobs))
         return iter(numbered)
+
+    @contextmanager
+    def _stored(self) -> Iterator[sqlite3.Connection]:
+        """The file of vectors; without one nothing is kept."""
+        path = ":memory:" if self.cache is None else self.cache
+        try:
+            if self.cache is not None:
+                Path(self.cache).parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(path, timeout=_WAIT)) as store:
+                store.execute(_SCHEMA)
+                yield store
+        except (OSError, sqlite3.Error) as error:
+            raise DataError(
+                "match.cache: {place}: cannot be used: {error}", place=path, error=error
+            ) from None
+
+    def _key(self, text: str) -> str:
+        """What a vector is kept by: all that it depends on but secrets of the environment."""
+        args = plugins.without_secrets(self.args or {})
+        content = json.dumps(
+            [self.embeddings, args, self.embed_as, text], sort_keys=True, default=repr
+        )
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def _embed(self, texts: list[str]) -> None:
+        """Ask for the vectors of some texts, and keep them with length 1; zero stays zero."""
+        embeddings, size = self._embeddings, next(map(len, self._vectors.values()), None)
+        try:
+            vectors = (
+                [embeddings.embed_query(text) for text in texts]
+                if self.embed_as == "queries"
+                else embeddings.embed_documents(texts)
+            )
+        except KragxError:
+            raise
+        except Exception as error:  # whatever foreign code raises, the user must learn where
+            raise DataError(
+                "match.embeddings: embedding {n} texts failed: {kind}: {error}",
+                n=len(texts),
+                kind=type(error).__name__,
+                error=error,
+            ) from error
+        try:
+            array = np.array(vectors, np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(
+                "match.embeddings: not a list of vectors of one length: {error}", error=error
+            ) from None
+        shape = len(texts), size or (array.shape[1] if array.ndim == 2 else 0)
+        if array.shape != shape or not shape[1] or not np.isfinite(array).all():
+            raise DataError(
+                "match.embeddings: {n} texts gave an array of shape {shape}; a vector of "
+                "{size} finite numbers is expected for each",
+                n=len(texts),
+                shape=array.shape,
+                size=size or "n",
+            )
+        # Scaled first, lest squares of very large or small numbers leave the range of floats.
+        largest = np.abs(array).max(axis=1, keepdims=True)
+        scaled = array / np.where(largest > 0, largest, 1.0)
+        lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
+        self._vectors.update(zip(texts, scaled / np.where(lengths > 0, lengths, 1.0)))
 
     def useless(self, texts: Lists, *, gold: bool) -> Bools:
         """Those that are empty, or whose vector is zero."""
@@ -221,13 +267,9 @@ class EmbeddingMatcher(TextsMatcher):
         units = self._units([texts.known[number] for number in numbers.tolist()])
         return np.array([not unit.any() for unit in units], bool)[places]
 
-    def remedy(self, text: str) -> str:
-        """Whether it is the text or the model."""
-        return NO_VECTOR if text.strip() else EMPTY
-
     def _units(self, texts: Sequence[str]) -> Floats:
         """Their unit vectors, one below the other; zeros for an empty text."""
-        vectors = self._vectors.known
+        vectors = self._vectors
         zero = np.zeros(len(next(iter(vectors.values()), ())))
         return np.array([vectors[text] if text.strip() else zero for text in texts])
 
@@ -247,10 +289,3 @@ class EmbeddingMatcher(TextsMatcher):
 
 def _embeds(value: object) -> bool:
     return not isinstance(value, type) and callable(getattr(value, "embed_documents", None))
-
-
-def _embedded(embeddings: Any, texts: list[str], embed_as: EmbedAs) -> Sequence[Sequence[float]]:
-    """Ask for the vectors of a batch."""
-    if embed_as == "queries":
-        return [embeddings.embed_query(text) for text in texts]
-    return embeddings.embed_documents(texts)  # type: ignore[no-any-return]

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import islice
+from operator import attrgetter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -102,7 +103,7 @@ class GoldSample:
 
     def looked_at(self) -> list[_Question]:
         """The first questions, as long as their texts are not too many."""
-        n_texts = np.cumsum([len(question.texts) for question in self.questions])
+        n_texts = np.cumsum([*map(len, map(attrgetter("texts"), self.questions))])
         return self.questions[: max(1, int(np.searchsorted(n_texts, MOST_TEXTS, side="right")))]
 
 
@@ -174,9 +175,8 @@ def compares_gold(matcher: BaseMatcher) -> bool:
 
     Of these `text` and the like take no text for another.
     """
-    if matcher.reads != "texts" or (matcher.yes_or_no and not matcher.members):
-        return False
-    return matcher.pair_scores((), ()) is not None
+    decides_alone = matcher.yes_or_no and not matcher.members
+    return matcher.by_texts and matcher.reads == "texts" and not decides_alone
 
 
 def siblings_remarks(counts: Mapping[str, Any], match: str) -> Iterator[str]:
@@ -224,7 +224,7 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
         for text in question.texts:
             of_text[text].add(row)
     texts = sorted(of_text)
-    rows = [of_text[text] for text in texts]
+    rows = [*map(of_text.__getitem__, texts)]
     pairs = _alike(texts, rows) if len(texts) > 1 else []
     if not pairs:
         nothing = np.zeros(len(questions))
@@ -237,9 +237,7 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
 
     def scores_by(matcher: BaseMatcher) -> Floats:
         docs, golds = [texts[doc] for _, doc in pairs], [texts[gold] for gold, _ in pairs]
-        scores = matcher.pair_scores(docs, golds)
-        assert scores is not None  # of those that `compares_gold`
-        return scores
+        return matcher.pair_scores(docs, golds)
 
     def best(scores: Floats) -> Floats:
         best = [0.0] * len(questions)

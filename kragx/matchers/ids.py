@@ -1,6 +1,5 @@
 """Equal ids: the matcher `id`."""
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +20,7 @@ from kragx.ground.errors import DataError
 from kragx.ground.options import fitting, is_text, optional
 from kragx.ground.printing import phrase
 from kragx.matchers.base import IdsMatcher, Trace
-from kragx.matchers.items import Targets
-from kragx.matchers.notes import Finding, Notes
+from kragx.matchers.items import Finding, Notes, Targets
 from kragx.metrics import Bools
 
 IdKey = Annotated[
@@ -66,7 +64,7 @@ class Apart(Finding):
 
     Attributes:
         counts: how many ``queries`` have ids to compare.
-        example: a retrieved ``id``, a ``gold`` id, their ``query``, the document's ``keys``.
+        example: a retrieved ``id``, a ``gold`` id, their ``query``.
         gold: those of gold items, until one is met.
         retrieved: those of documents.
         met: whether an id is both, if only to the eye (`Alike`).
@@ -90,29 +88,18 @@ class Apart(Finding):
         self.gold |= later.gold
         self.retrieved |= later.retrieved
 
-    @property
-    def are_made(self) -> bool:
-        """Whether these are ids that a vector store made when documents were put into it."""
-        return all(map(_is_uuid, self.retrieved)) and not any(map(_is_uuid, self.gold))
-
     def problem(self) -> str:
         """How many there are; nothing of a single miss."""
         n = self.counts["queries"]
-        if self.met or n < (1 if self.are_made else 2):
+        if self.met or n < 2:
             return ""
         return phrase(
-            "no retrieved id is any gold id (questions compared: {n}): a vector store gives a "
-            "UUID to each document that is added without an id, and no gold item has one: "
-            "{example}; add documents with your ids, name the metadata key that holds yours with "
-            "'id_key', or compare texts: match 'overlap' or 'text'"
-            if self.are_made
-            else "no retrieved id is any gold id (questions compared: {n}): {example}; if the "
-            "corpus was chunked anew, compare texts: match 'overlap', 'rouge2' or 'text'; if your "
-            "ids stand elsewhere, name their metadata key with 'id_key' or 'gold_id_key'",
+            "no retrieved id is any gold id (questions compared: {n}): {example}; if the corpus "
+            "was chunked anew, or a vector store made its ids, compare texts: match 'overlap', "
+            "'rouge2' or 'text'; if your ids stand elsewhere, name their metadata key with "
+            "'id_key' or 'gold_id_key'",
             n=n,
-            example=phrase(
-                "in {query!r} {id!r}{keys} was retrieved, {gold!r} is gold", **self.example
-            ),
+            example=phrase("in {query!r} {id!r} was retrieved, {gold!r} is gold", **self.example),
         )
 
 
@@ -152,12 +139,8 @@ class IdMatcher(IdsMatcher):
         if not finding.met and is_compared.any():
             of_docs_compared = [*compress(doc_ids, is_compared[docs.of_text].tolist())]
             of_golds = [*filter(None, compress(target_ids, is_compared[golds.of_text].tolist()))]
-            first = int(is_compared.argmax())
-            names = first_keys(
-                (batch.docs.metadata and batch.docs.metadata[docs.starts[first]]) or {}
-            )
-            example = {"query": batch.query_ids[first], "id": of_docs_compared[0] or ""}
-            example |= {"keys": f" (it has: {names})" if names else "", "gold": of_golds[0]}
+            query = batch.query_ids[int(is_compared.argmax())]
+            example = {"query": query, "id": of_docs_compared[0] or "", "gold": of_golds[0]}
             ids = {*of_golds}, {*filter(None, of_docs_compared)}
             finding.merge(Apart(Counter(queries=int(is_compared.sum())), example, *ids))
         # As a rule no id can be another one to the eye.
@@ -206,20 +189,15 @@ class IdMatcher(IdsMatcher):
         needs = is_compared[texts.of_text].tolist() if None in ids else ()
         for row in (row for row, is_needed in enumerate(needs) if is_needed and ids[row] is None):
             names = first_keys((batch.docs.metadata and batch.docs.metadata[row]) or {})
+            query_id, rank = _place(batch, texts, row)
             raise DataError(
-                (
-                    "query {query!r}, rank {rank}: the document has no {key}; name the metadata "
-                    "key that holds it with 'id_key' (it has: {names}), or compare texts: match "
-                    "'overlap' or 'text'"
-                    if names
-                    else "query {query!r}, rank {rank}: the document has no {key}; name the "
-                    "metadata key that holds it with 'id_key', or compare texts: match 'overlap' "
-                    "or 'text'"
-                ),
-                query=batch.query_ids[texts.of_text[row]],
-                rank=row - texts.starts[texts.of_text[row]] + 1,
+                "query {query!r}, rank {rank}: the document has no {key}; name the metadata key "
+                "that holds it with 'id_key' (it has: {names}), or compare texts: match 'overlap' "
+                "or 'text'",
+                query=query_id,
+                rank=rank,
                 key=self.id_key or "id",
-                names=names,
+                names=names or "-",
             )
         return ids
 
@@ -240,18 +218,16 @@ class IdMatcher(IdsMatcher):
         has_id = np.array([target_id is not None for target_id in ids], bool)
         n_ids = np.bincount(targets.gold[has_id], minlength=len(golds.numbers))
         for item in np.flatnonzero((n_ids == 0) & is_compared[golds.of_text]).tolist():
+            query_id, n = _place(batch, golds, item)
             raise DataError(
                 "query {query!r}, gold {n}: the gold item has no {key}; add it, name the "
                 "metadata key that holds it with 'gold_id_key', or compare texts: match "
                 "'overlap' or 'text'",
-                query=batch.query_ids[golds.of_text[item]],
-                n=item - golds.starts[golds.of_text[item]] + 1,
+                query=query_id,
+                n=n,
                 key=key or "id",
             )
         return ids
-
-
-_is_uuid = re.compile("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}").fullmatch
 
 
 def _place(batch: Batch, texts: Lists, row: int) -> tuple[str, int]:

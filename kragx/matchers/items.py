@@ -1,14 +1,17 @@
-"""What a matcher is given: queries with their documents and targets, as objects and as arrays."""
+"""What a matcher is given, queries with their documents and targets, and what it takes note of.
+
+Notes are counts for its result, and findings that are warned of at its end.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, count
 from threading import local
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -16,10 +19,9 @@ from kragx.data import Doc, Gold, Retrieved
 from kragx.data.batch import Batch
 from kragx.data.documents import normal_form
 from kragx.data.entries import NO_TEXT, Entries
-from kragx.data.gold import gold_place, rank_place
 from kragx.data.lists import Forms
+from kragx.ground.caller_warnings import warn
 from kragx.ground.errors import DataError
-from kragx.ground.printing import phrase
 from kragx.metrics import Bools, Ints, RankedList
 
 if TYPE_CHECKING:
@@ -27,14 +29,109 @@ if TYPE_CHECKING:
     from kragx.judging.judgement_counts import Tally
 
 
+class MatchWarning(UserWarning):
+    """Something about the texts makes matches less than they seem; said once per evaluation."""
+
+
+@dataclass
+class Finding:
+    """What questions show together, and single ones do not; of plain values, as files keep it.
+
+    Attributes:
+        counts: by name.
+        example: what the first of the questions shows; empty without one.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    example: dict[str, str] = field(default_factory=dict)
+
+    def merge(self, later: Self) -> None:
+        """Add what the questions after these have shown."""
+        self.counts.update(later.counts)
+        self.example = self.example or later.example
+
+    def problem(self) -> str:
+        """What to warn of; empty for nothing."""
+        return ""
+
+
+F = TypeVar("F", bound=Finding)
+
+
+class Notes(Counter[str]):
+    """Counts of a match that belong into its result; what judging took stands in `judging`.
+
+    Notes of questions and of those after them come to those of all (`merge`), in whatever parts
+    they were matched.
+    """
+
+    @cached_property
+    def judging(self) -> Tally:
+        """What judging took, and what is missing."""
+        from kragx.judging.judgement_counts import Tally
+
+        return Tally()
+
+    @cached_property
+    def findings(self) -> dict[tuple[str, str], Finding]:
+        """By the kind of finding and the matcher's settings."""
+        return {}
+
+    def finding(self, settings: object, kind: str, make: Callable[[], F]) -> F:
+        """The finding of this kind by the matcher with these settings, made if there is none."""
+        key = kind, repr(settings)
+        if key not in self.findings:
+            self.findings[key] = make()
+        return self.findings[key]  # type: ignore[return-value]
+
+    def of_kind(self, kind: str) -> list[Finding]:
+        """The findings of this kind, of whichever matchers."""
+        return [finding for (name, _), finding in self.findings.items() if name == kind]
+
+    def merge(self, later: Notes) -> None:
+        """Add what was noted of the questions after these."""
+        self.update(later)
+        if "judging" in later.__dict__:
+            self.judging.add(later.judging)
+        for key, finding in later.findings.items():
+            if key in self.findings:
+                self.findings[key].merge(finding)
+            else:
+                self.findings[key] = finding
+
+    def warn(self) -> None:
+        """Warn of what was found in all questions."""
+        for key in sorted(vars(self).get("findings", ())):  # the same order for parts of any size
+            if problem := self.findings[key].problem():
+                warn(problem, MatchWarning)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A Counter alone would be sent, without what stands beside its counts.
+        return type(self), (dict(self),), self.__dict__
+
+
 class TextlessError(DataError):
     """A document or gold item has no text, and the matcher compares texts.
+
+    Whoever matches many says which ones there are (`kragx.matchers.matching`).
 
     Attributes:
         method: the name of the match method.
     """
 
     method: str = ""
+
+
+def textless(query_id: str, method: str) -> TextlessError:
+    """The error for a query."""
+    error = TextlessError(
+        "query {id!r}: not all documents and gold items have a text, and the match method "
+        "{method!r} compares texts; add it, or match by 'id'",
+        id=query_id,
+        method=method,
+    )
+    error.method = method
+    return error
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,44 +189,23 @@ class MatchItem(RankedList):
         """The text of every retrieved document.
 
         Raises:
-            DataError: one has none; the message names query and rank.
+            TextlessError: one has none.
         """
-        texts = [doc.text for doc in self.docs]
-        if None in texts:
-            rank = texts.index(None)
-            place = rank_place(self.query.id, rank + 1)
-            raise self._textless(
-                phrase("{place}: document {id!r}", place=place, id=self.docs[rank].id), method
-            )
-        return texts  # type: ignore[return-value]  # none is None
+        texts = [doc.text for doc in self.docs if doc.text is not None]
+        if len(texts) < len(self.docs):
+            raise textless(self.query.id, method)
+        return texts
 
     def target_texts(self, method: str) -> dict[int, str]:
         """The text of every target that has one, by its position among the targets.
 
         Raises:
-            DataError: a gold item has no text, nor has any of its alternatives.
+            TextlessError: a gold item has no text, nor has any of its alternatives.
         """
-        texts = {
-            column: target.text
-            for column, target in enumerate(self.targets)
-            if target.text is not None
-        }
-        with_text = {self.targets[column].gold for column in texts}
-        for position, gold in enumerate(self.query.gold):
-            if position not in with_text:
-                place = gold_place(self.query.id, position + 1)
-                raise self._textless(phrase("{place}: {id!r}", place=place, id=gold.id), method)
-        return texts
-
-    def _textless(self, entry: str, method: str) -> TextlessError:
-        error = TextlessError(
-            "{entry} has no text, and the match method {method!r} compares texts; add it, or match "
-            "by 'id'",
-            entry=entry,
-            method=method,
-        )
-        error.method = method
-        return error
+        with_text = {n: target for n, target in enumerate(self.targets) if target.text is not None}
+        if len({target.gold for target in with_text.values()}) < len(self.query.gold):
+            raise textless(self.query.id, method)
+        return {n: target.text or "" for n, target in with_text.items()}
 
 
 def items_of(batch: Batch, mask: Bools | None = None) -> list[MatchItem]:
@@ -242,15 +318,7 @@ def first_same(docs: Entries) -> Ints:
     places = np.arange(len(docs.texts.numbers))
     if docs.are_distinct:
         return places
-    identities = _identities(docs)
-    keys = docs.texts.of_text * (int(identities.max(initial=0)) + 1) + identities
-    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    # Without text and id nothing can be the same.
-    return np.where(identities < 0, places, first[group])
-
-
-def _identities(docs: Entries) -> Ints:
-    """Each document's id by number, or without one its text, the same for one normal form."""
+    # Each document's id by number, or without one its text, the same for one normal form.
     numbers = docs.texts.numbers.copy()
     ids = docs.ids or [None] * len(numbers)
     number_of_id = dict(zip(dict.fromkeys(ids), count()))
@@ -262,13 +330,10 @@ def _identities(docs: Entries) -> Ints:
         # Texts have numbers behind those of ids, so that none is taken for one.
         numbers[is_text] = len(number_of_id) + forms.of(docs.texts.known, numbers[is_text])
         identities[has_no_id] = numbers[has_no_id]
-    return identities
-
-
-def _nothing() -> Tally:
-    from kragx.judging.judgement_counts import Tally
-
-    return Tally()
+    keys = docs.texts.of_text * (int(identities.max(initial=0)) + 1) + identities
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    # Without text and id nothing can be the same.
+    return np.where(identities < 0, places, first[group])
 
 
 @dataclass(frozen=True)
@@ -294,7 +359,7 @@ class Pool:
     cut: int
     top: int
     votes: bool = False
-    tally: Tally = field(default_factory=_nothing, compare=False)
+    tally: Tally | None = field(default=None, compare=False)
     hash: str = field(init=False)
 
     def __post_init__(self) -> None:

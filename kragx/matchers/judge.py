@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -15,12 +14,11 @@ from kragx.data.batch import Batch
 from kragx.data.lists import starts
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.options import optional, whole
-from kragx.ground.printing import joined, phrase
+from kragx.ground.printing import phrase
 from kragx.matchers.base import BaseMatcher, Sayings, Trace
-from kragx.matchers.items import MatchItem, Pool, Targets, TextlessError, items_of, shapes
+from kragx.matchers.items import MatchItem, Notes, Pool, Targets, TextlessError, items_of, shapes
 from kragx.matchers.matching import missing_ids_error, pool_trace
-from kragx.matchers.notes import Notes
-from kragx.matchers.text_base import with_texts
+from kragx.matchers.texts import with_texts
 from kragx.metrics import Bools, Floats
 
 if TYPE_CHECKING:
@@ -107,9 +105,7 @@ class JudgeMatcher(BaseMatcher):
         judge = self.judge.with_options(**options)
         if judge is self.judge:
             return self
-        twin = copy(self)  # which keeps the pool
-        twin._set(judge=judge)
-        return twin
+        return self._twin(judge=judge)  # which keeps the pool
 
     def against_gold(self) -> Self:
         """The same, judging support whatever there is."""
@@ -173,24 +169,18 @@ class JudgeMatcher(BaseMatcher):
 
     def _ways_on(self, tally: Tally) -> str:
         """What helps where too much is missing; what a batch is yet to give is collected."""
-        further = phrase(
-            "What was judged is in {store}: run again to ask for what is missing (ask_again: all "
-            "also asks again what was refused, withheld or cut off), or allow it with max_missing "
-            "and get bounds",
-            store=self.judge.store,
-        )
         n_pending = tally.failures["pending"]
-        if not n_pending:
-            return further
-        pending = phrase(
+        return phrase(
             "{n} are in batches that were submitted: kragx judge collect stores what has been "
             "answered (kragx judge status says how much); --set judge.ask_pending=true asks all "
-            "the same, and pays twice",
+            "the same, and pays twice"
+            if n_pending
+            else "What was judged is in {store}: run again to ask for what is missing (ask_again: "
+            "all also asks again what was refused, withheld or cut off), or allow it with "
+            "max_missing and get bounds",
             n=n_pending,
+            store=self.judge.store,
         )
-        if n_pending == tally.failures.total():
-            return pending
-        return joined("\n  ", [pending, further])
 
     def summary(self, tally: Tally) -> dict[str, Any]:
         """As its judge says it."""
@@ -277,9 +267,7 @@ class JudgeMatcher(BaseMatcher):
             judged[query_id][text] = judgement
         self.check(notes)
         pool = Pool(judged, self.depth, int(self.threshold), self.top, self.votes, notes.judging)
-        twin = replace(self, mode="relevance")
-        twin._set(pool=pool)
-        return twin
+        return replace(self, mode="relevance")._twin(pool=pool)
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ from kragx.data.batch import Batch
 from kragx.data.lists import starts
 from kragx.data.tokens import of_pairs, pairs_at
 from kragx.ground.errors import DataError, UsageError
-from kragx.matchers.base import BaseMatcher, Matcher, Trace, adapted
+from kragx.matchers.base import BaseMatcher, Trace
 from kragx.matchers.items import (
     MatchItem,
+    Notes,
     Pool,
     TextlessError,
     batch_of,
@@ -25,28 +26,27 @@ from kragx.matchers.items import (
     repeated,
     shapes,
 )
-from kragx.matchers.notes import Notes
 from kragx.metrics import Floats, MatchTable, Votes
 
 
-def match(items: Iterable[MatchItem], matcher: Matcher, notes: Notes) -> MatchTable:
+def match(items: Iterable[MatchItem], matcher: BaseMatcher, notes: Notes) -> MatchTable:
     """Match all queries that there are, asked for together: `match_batches`, then `conclude`."""
     table = match_batches([batch_of([*items])], matcher, notes)
     conclude(matcher, notes)
     return table
 
 
-def conclude(matcher: Matcher, notes: Notes) -> None:
+def conclude(matcher: BaseMatcher, notes: Notes) -> None:
     """Say what all questions together show, after the last of them.
 
     Raises:
         JudgingError: more judgements are missing than the matcher's judge allows.
     """
     notes.warn()
-    adapted(matcher).check(notes)
+    matcher.check(notes)
 
 
-def match_batches(batches: Iterable[Batch], matcher: Matcher, notes: Notes) -> MatchTable:
+def match_batches(batches: Iterable[Batch], matcher: BaseMatcher, notes: Notes) -> MatchTable:
     """Match queries that others may follow; no text is kept.
 
     Args:
@@ -58,7 +58,6 @@ def match_batches(batches: Iterable[Batch], matcher: Matcher, notes: Notes) -> M
         DataError: what the matcher gave does not fit the items, or it compares texts and ids have
             none; these are counted.
     """
-    matcher = adapted(matcher)
     if not 0 < matcher.threshold < np.inf:
         raise UsageError(
             "{matcher}.threshold: {threshold!r} must be a number above 0",
@@ -83,9 +82,10 @@ def match_batches(batches: Iterable[Batch], matcher: Matcher, notes: Notes) -> M
 def _table(batch: Batch, trace: Trace) -> MatchTable:
     """The match table of the queries of a batch."""
     matcher, n_docs, n_golds = trace.matcher, batch.docs.texts.n_texts, batch.golds.texts.n_texts
-    scores = low = high = _by_gold(trace.scores, batch, matcher.threshold)
-    if trace.reach is not None:
-        low, high = (_by_gold(votes, batch, matcher.threshold) for votes in trace.reach)
+    columns = [trace.scores, *(trace.reach or (trace.scores, trace.scores))]
+    if batch.golds.alternatives is not None and len(trace.scores):
+        columns = [_by_gold(scores, batch, matcher.threshold) for scores in columns]
+    scores, low, high = columns
     # NaN is not 0: what is not known stays, and so does what one judge alone has voted for.
     place = ((scores != 0) | (high != 0)).nonzero()[0]
     doc, gold = pairs_at(place, n_docs, n_golds)
@@ -139,8 +139,6 @@ def _by_gold(scores: Floats, batch: Batch, threshold: float) -> Floats:
 
     Not known (NaN) if one of them is not and no other one matches.
     """
-    if batch.golds.alternatives is None or not len(scores):
-        return scores
     _, gold = of_pairs(batch.docs.texts.n_texts, batch.golds.texts.n_texts)
     first = starts(n_of_golds(batch.golds)[gold])
     # `fmax` passes over NaN, as one alternative that matches is enough.
@@ -152,7 +150,8 @@ def _by_gold(scores: Floats, batch: Batch, threshold: float) -> Floats:
 
 def pool_trace(matcher: BaseMatcher, pool: Pool, batch: Batch, notes: Notes) -> Trace:
     """1 for a document and its own judgement in a pool, NaN if that one is missing, else 0."""
-    notes.judging.add(pool.tally)
+    if pool.tally is not None:
+        notes.judging.add(pool.tally)
     scores = [np.empty(0)]
     for item in items_of(batch):
         judgements = pool.judgements[item.query.id] if item.targets else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -13,12 +13,11 @@ from kragx.data import Doc, value_at
 from kragx.data.gold import gold_place, rank_place
 from kragx.data.pages import Pages, document_name
 from kragx.ground.errors import DataError, inside
-from kragx.ground.options import fitting, is_text, optional, whole
+from kragx.ground.options import fitting, is_text, whole
 from kragx.ground.printing import phrase
 from kragx.matchers.base import IdsMatcher
 from kragx.matchers.ids import first_keys
-from kragx.matchers.items import MatchItem, Target
-from kragx.matchers.notes import Finding, Notes
+from kragx.matchers.items import Finding, MatchItem, Notes, Target
 from kragx.metrics import Floats
 
 Key = Annotated[str, fitting(is_text, "{!r} is not a metadata key or path such as 'source'")]
@@ -35,33 +34,21 @@ class Shift(Finding):
     """How many gold items are found, and would be if pages were counted from another number.
 
     Attributes:
-        counts: how many gold ``items`` say pages, are ``found``, and would be if pages were counted
-            from the ``other`` number; how many ``docs`` there are, and are ``unplaced``.
+        counts: how many ``items`` of gold say pages, are ``found``, and would be by the ``other``.
         first: the number of a document's first page.
-        keys: the metadata keys that are looked at.
     """
 
     first: int = 0
-    keys: str = ""
 
     def problem(self) -> str:
         """Nothing matched, and why that may be."""
-        n_items, n_docs = self.counts["items"], self.counts["docs"]
-        if self.counts["found"] or not n_items:
-            return ""
-        if n_docs and self.counts["unplaced"] == n_docs:
-            return phrase(
-                "no page can match: none of {n} retrieved documents has {keys}; name the metadata "
-                "keys that hold them with 'source_key' and 'page_key'",
-                n=n_docs,
-                keys=self.keys,
-            )
-        if 2 * self.counts["other"] < n_items:  # some stand on the next page by chance
+        n_items, n_other = self.counts["items"], self.counts["other"]
+        if self.counts["found"] or not n_items or 2 * n_other < n_items:  # some meet by chance
             return ""
         return phrase(
             "no page matched, but {n} of {of} gold items would if the first page of retrieved "
             "documents were number {other}, not {first}; then say first: {other}",
-            n=self.counts["other"],
+            n=n_other,
             of=n_items,
             other=1 - self.first,
             first=self.first,
@@ -83,21 +70,17 @@ class PageMatcher(IdsMatcher):
         source_key: the metadata key or path of a retrieved document's file.
         page_key: the same of its page; LangChain's loaders give ``page`` from 0, ``page_label`` as
             it is printed.
-        last_page_key: the same of its last page, where pages are two fields; None where not.
         first: the number of a document's first page under `page_key`: 0, as LangChain has it, or 1.
     """
 
     source_key: Key = "source"
     page_key: Key = "page"
-    last_page_key: Annotated[str | None, optional(fitting(is_text, "{!r} is not a key"))] = None
     first: Annotated[int, whole(0, 1)] = 0
     name = "pages"
 
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
         """Yield 1 where a document stands on a page of the gold's, else 0."""
-        keys = f"{self.source_key!r} and {self.page_key!r}"
-        shift = partial(Shift, first=self.first, keys=keys)
-        finding = notes.finding(self.settings, SHIFTED, shift)
+        finding = notes.finding(self.settings, SHIFTED, partial(Shift, first=self.first))
         for item in items:
             golds = [self._gold(item, target) for target in item.targets]
             docs = [self._doc(item, rank, doc) for rank, doc in enumerate(item.docs, start=1)]
@@ -106,16 +89,12 @@ class PageMatcher(IdsMatcher):
                 np.array([[_meet(doc, gold, move) for gold in golds] for doc in docs], bool)
                 for move in (0, 2 * self.first - 1)
             )
-            found |= np.array(same_id, bool)
-            n_unplaced = sum(place is None or place[1] is None for place in docs)
-            notes[UNPLACED] += n_unplaced
-            finding.counts.update(docs=len(docs), unplaced=n_unplaced)
-            has_place = np.array([place is not None for place in golds], bool)
-            numbers = np.array([target.gold for target in item.targets])
-            hits = (grid.reshape(item.shape).any(axis=0) for grid in (found, other))
-            for name, is_hit in zip(("items", "found", "other"), (has_place, *hits)):
-                finding.counts[name] += len({*numbers[has_place & is_hit].tolist()})
-            yield found.reshape(item.shape).astype(np.float64)
+            notes[UNPLACED] += sum(place is None or place[1] is None for place in docs)
+            finding.counts["items"] += sum(place is not None for place in golds)
+            for name, grid in (("found", found), ("other", other)):
+                finding.counts[name] += int(grid.any(axis=0).sum())
+            is_match = found | np.array(same_id, bool)
+            yield is_match.reshape(item.shape).astype(np.float64)
 
     def _gold(self, item: MatchItem, target: Target) -> Place | None:
         """Where a gold item stands; None of one that is known by its id alone.
@@ -164,24 +143,14 @@ class PageMatcher(IdsMatcher):
         with inside(self.source_key, path=place):
             name = document_name(source)
         with inside(self.page_key, path=place):
-            return name, None if page is None else self._pages(doc, page)
-
-    def _pages(self, doc: Doc, page: Any) -> Pages:
-        last = None if self.last_page_key is None else value_at(doc.metadata, self.last_page_key)
-        pages = Pages.read(page, least=self.first)
-        if last is not None:
-            ends = Pages.read(last, least=self.first)
-            match pages.plain, ends.plain:
-                case [int(begin)], [int(end)]:
-                    pages = Pages.read(f"{begin}-{end}", least=self.first)
-                case _:  # labels: what is between them nobody knows
-                    pages = Pages(pages.ranges + ends.ranges, pages.labels + ends.labels)
-        move = 1 - self.first  # to pages as gold counts them
-        ranges = tuple((first + move, last + move) for first, last in pages.ranges)
-        return Pages(ranges, pages.labels)
+            pages = None if page is None else Pages.read(page, least=self.first)
+        if pages is None or self.first:
+            return name, pages
+        # Gold counts pages from 1.
+        return name, Pages(tuple((a + 1, b + 1) for a, b in pages.ranges), pages.labels)
 
 
-def _meet(doc: Place | None, gold: Place | None, shift: int = 0) -> bool:
+def _meet(doc: Place | None, gold: Place | None, shift: int) -> bool:
     """Whether a document stands on a page of a gold item's."""
     if doc is None or gold is None:
         return False

@@ -12,8 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kragx.matchers.base import BaseMatcher, Matcher, Trace, adapted
-from kragx.matchers.items import MatchItem, batch_of, every_pair, shapes
-from kragx.matchers.notes import Notes
+from kragx.matchers.items import MatchItem, Notes, batch_of, every_pair, shapes
 from kragx.metrics import Bools
 
 Verdict = Literal["match", "no match", "open", "unknown"]

@@ -6,9 +6,8 @@ What each method takes for a match stands in docs/matching.md.
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
-from itertools import filterfalse
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -20,7 +19,7 @@ from kragx.ground.printing import phrase
 from kragx.matchers.base import BaseMatcher, Matcher, adapted
 from kragx.matchers.combine import KINDS, CombinedMatcher, Kind, Step
 
-_FIRST = ("ids", "texts", "rouge", "phrase", "span", "pages", "embedding", "judge")
+_FIRST = ("ids", "texts", "passages", "span", "pages", "embedding", "judge")
 """The files whose methods come first in help and errors, in this order."""
 
 
@@ -88,6 +87,7 @@ def method_names() -> list[str]:
     return [*METHODS, *added("matchers")]
 
 
+@cache
 def method_class(method: str) -> type[BaseMatcher]:
     """The class of a built-in method's matchers, which says what one needs and asks.
 
@@ -124,6 +124,7 @@ def _asked_for(options: Mapping[str, Any]) -> str | None:
     return next(paths, None)
 
 
+@cache
 def option_names(method: str) -> tuple[str, ...]:
     """The options that a built-in method takes."""
     fixed = getattr(METHODS[method], "keywords", {})
@@ -134,32 +135,25 @@ def option_names(method: str) -> tuple[str, ...]:
 def _matcher(spec: object, defaults: Mapping[str, Any]) -> BaseMatcher:
     if isinstance(spec, str):
         return _named(spec, {}, defaults)
-    if isinstance(spec, Mapping):
-        if (kind := _kind(spec)) is not None:
-            return _combined(kind, spec, lambda member: _matcher(member, defaults))
-        options = {str(key): value for key, value in spec.items()}
-        method = options.pop("method", None)
-        if isinstance(method, str):
-            return _named(method, options, defaults)
-        if isinstance(method, Matcher) and not (options or isinstance(method, type)):
-            return adapted(method)
-        raise UsageError(
-            "{spec!r} has no 'method'",
-            remedy="write for example {{method: rouge2, threshold: 0.6}}",
-            spec=dict(spec),
-        )
-    if isinstance(spec, Matcher) and not isinstance(spec, type):
-        return adapted(spec)
+    options = spec if isinstance(spec, Mapping) else {"method": spec}
+    if (kind := _kind(options)) is not None:
+        return _combined(kind, options, lambda member: _matcher(member, defaults))
+    options = {str(key): value for key, value in options.items()}
+    method = options.pop("method", None)
+    if isinstance(method, str):
+        return _named(method, options, defaults)
+    if isinstance(method, Matcher) and not (options or isinstance(method, type)):
+        return adapted(method)
     raise UsageError(
         "{spec!r} is not a matcher",
         remedy="pass one of {names}, a mapping with 'method', an import path "
         "'package.module:name', or an object with threshold and scores",
-        spec=spec,
+        spec=dict(spec) if isinstance(spec, Mapping) else spec,
         names=", ".join(method_names()),
     )
 
 
-def _named(method: str, options: Mapping[str, Any], defaults: Mapping[str, Any]) -> BaseMatcher:
+def _named(method: str, options: dict[str, Any], defaults: Mapping[str, Any]) -> BaseMatcher:
     if ":" in method:
         return _plugged_in(method, options)
     if method not in METHODS:
@@ -169,8 +163,7 @@ def _named(method: str, options: Mapping[str, Any], defaults: Mapping[str, Any])
         problem = phrase("unknown method {method!r}", method=method)
         raise UsageError(problem, remedy=nearest(method, method_names()))
     valid = option_names(method)
-    wrong = [*filterfalse(valid.__contains__, options)]
-    if "threshold" in wrong:
+    if "threshold" in options and "threshold" not in valid:
         methods = [known for known in METHODS if "threshold" in option_names(known)]
         raise UsageError(
             "{method!r} decides yes or no and has no threshold",
@@ -179,11 +172,12 @@ def _named(method: str, options: Mapping[str, Any], defaults: Mapping[str, Any])
             method=method,
             methods=", ".join(methods),
         )
-    if wrong:
+    if wrong := options.keys() - valid:
         problem = phrase("{method!r} has no such option", method=method)
-        raise UsageError(problem, field=wrong[0], remedy=nearest(wrong[0], valid))
-    preset = {name: value for name, value in defaults.items() if name in valid}
-    return METHODS[method](**{**preset, **options})
+        raise UsageError(problem, field=min(wrong), remedy=nearest(min(wrong), valid))
+    for name in defaults.keys() & ({*valid} - options.keys()):
+        options[name] = defaults[name]
+    return METHODS[method](**options)
 
 
 def _plugged_in(path: str, options: Mapping[str, Any]) -> BaseMatcher:

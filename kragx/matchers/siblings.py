@@ -25,7 +25,7 @@ from kragx.data.lists import Lists
 from kragx.data.tokenizers import without_hanja
 from kragx.data.tokens import pairs_at
 from kragx.data.words import unspaced, words
-from kragx.matchers.notes import Finding, Notes
+from kragx.matchers.items import Finding, Notes
 from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import Floats
 
@@ -174,11 +174,11 @@ def without_siblings(
 
 def are_misread(notes: Notes) -> bool:
     """Whether so much was misread that texts of one template could not be told apart."""
-    of_matchers = [finding.counts for finding in notes.of_kind(SIBLINGS)]
-    return any(
-        counts[_MISREAD] >= max(LEAST_QUESTIONS, LEAST_SHARE * counts[_COMPARED])
-        for counts in of_matchers
-    )
+    for finding in notes.of_kind(SIBLINGS):
+        least = max(LEAST_QUESTIONS, LEAST_SHARE * finding.counts[_COMPARED])
+        if finding.counts[_MISREAD] >= least:
+            return True
+    return False
 
 
 class _Pair:

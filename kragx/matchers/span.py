@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,9 @@ from kragx.data.tokenizers import AutoTokenizer, without_hanja
 from kragx.data.tokens import Tokens, of_pairs
 from kragx.ground.options import one_of, whole
 from kragx.matchers.base import Numbers, Threshold, TokenizerOption
-from kragx.matchers.passages import PassageMatcher
-from kragx.matchers.phrase import part_of, phrases
-from kragx.matchers.rouge import Of, shared_part
+from kragx.matchers.passages import PassageMatcher, part_of, phrases
 from kragx.matchers.siblings import Siblings
+from kragx.matchers.texts import Of, shared_part
 from kragx.metrics import Floats, Ints
 from kragx.metrics.spans.align import align
 from kragx.metrics.spans.reading import reading
@@ -54,10 +53,8 @@ class SpanMatcher(PassageMatcher):
     tokenizer: TokenizerOption = field(default_factory=AutoTokenizer)
     numbers: Numbers = None
     name = "span"
-
-    def read(self, text: str) -> str:
-        """A text as it was before a pipeline put something around it."""
-        return super().read(reading(text))
+    # A text as it was before a pipeline put something around it.
+    clean: ClassVar[staticmethod[[str], str]] = staticmethod(reading)
 
     def compare(self, docs: Lists, golds: Lists) -> Floats:
         """The share that is aligned, by words or by letters."""

@@ -1,21 +1,238 @@
-"""Matchers that say yes or no of two texts: equal, or one stands inside the other."""
+"""Matchers that compare texts: equal or contained, by tokens, and ROUGE.
 
-from dataclasses import dataclass
-from typing import Literal
+They turn texts into numbers, many queries at once. ROUGE counts shared unigrams, bigrams or the
+longest common subsequence: Lin, "ROUGE: A Package for Automatic Evaluation of Summaries" (2004).
+For the same tokens every score equals rouge-score's, to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from kragx.data import normalise
+from kragx.data import TokenCorpus, Tokenizer, UnicodeTokenizer, normalise
+from kragx.data.amounts import RULES, in_figures
 from kragx.data.batch import Batch
-from kragx.data.lists import Lists
-from kragx.data.tokens import of_pairs
-from kragx.ground.errors import DataError
-from kragx.matchers.items import Targets
-from kragx.matchers.notes import Notes
-from kragx.matchers.text_base import TextsMatcher
-from kragx.metrics import Floats
+from kragx.data.entries import numbered
+from kragx.data.lists import Forms, Lists, distinct, known_texts
+from kragx.data.tokens import Pairs, ngram_overlaps, of_pairs
+from kragx.ground.errors import DataError, shorten
+from kragx.ground.messages import Phrase
+from kragx.ground.printing import joined, phrase
+from kragx.matchers.base import BaseMatcher, Numbers, Threshold, TokenizerOption, Trace
+from kragx.matchers.items import Finding, Notes, Targets, textless
+from kragx.metrics import Bools, Floats, Ints
 
 Direction = Literal["either", "gold_in_document", "document_in_gold"]
+Method = Literal["rouge1", "rouge2", "rougeL"]
+Measure = Literal["fmeasure", "precision", "recall", "overlap"]
+Of = Literal["either", "chunk", "gold"]
+
+GOLD_LOST, DOCS_LOST = "n_queries_gold_unmatchable", "n_queries_docs_unmatchable"
+"""Counts of questions with a gold item, and with a retrieved text, that can match nothing."""
+SHORT_GOLD = "n_queries_short_gold"
+"""Counts questions with gold that is looked for as a phrase because it is short."""
+ALL_LOST = "n_queries_unmatchable"
+"""Counts questions none of whose gold can match anything."""
+
+_WORDLESS = phrase(
+    "it has too few words for that, or none; use the default 'overlap' or 'phrase' for short gold, "
+    "the tokenizer 'unicode' for another script, 'text' for signs or markup alone"
+)
+NO_VECTOR = phrase("it is empty, or its vector is zero; give it a text that the model can read")
+
+
+@dataclass
+class Unmatchable(Finding):
+    """Questions with texts that can match nothing: how many, and the first of them.
+
+    Attributes:
+        example: the ``text`` in short and its ``query``; the ``matcher``; of gold the ``remedy``.
+    """
+
+    def problem(self) -> str:
+        """How many there are, and what to do."""
+        n, names = self.counts["queries"], self.example
+        requirement = phrase(
+            "gold that can match nothing by {matcher!r}"
+            if "remedy" in names
+            else "retrieved texts that can match nothing by {matcher!r}",
+            matcher=names["matcher"],
+        )
+        example = phrase("{text} in {query!r}", text=names["text"], query=names["query"])
+        problem = phrase(
+            "{what} in 1 question, for example {example}"
+            if n == 1
+            else "{what} in {n} questions, for example {example}",
+            what=requirement,
+            n=n,
+            example=example,
+        )
+        remedies = (text for text in (_WORDLESS, NO_VECTOR) if text == names.get("remedy"))
+        return joined(": ", [problem, *remedies])
+
+
+class TextsMatcher(BaseMatcher):
+    """Turns texts into numbers, a batch of queries at a time, and compares these.
+
+    A subclass says in `compare` what they score. Questions with gold that can match nothing are
+    counted, and warned of once with what would work; so are those with such retrieved texts.
+
+    Attributes:
+        remedy: what would match gold that can match nothing.
+    """
+
+    remedy: ClassVar[Phrase]
+    by_texts = True
+
+    def read(self, text: str) -> str:
+        """A text as it is compared."""
+        return text
+
+    @cached_property
+    def _forms(self) -> Forms:
+        """Texts as they are compared."""
+        return Forms(self.read)
+
+    def numbered(self, *lists: Lists) -> Iterator[Lists]:
+        """Lists of a batch as they are compared: the same of other texts."""
+        forms = self._forms
+        forms.make_room()
+        numbers = [forms.of(texts.known, texts.numbers) for texts in lists]
+        return (Lists(forms.texts, rows, texts.n_texts) for texts, rows in zip(lists, numbers))
+
+    def useless(self, texts: Lists, *, gold: bool) -> Bools:
+        """Which of some texts, numbered before, can match nothing as gold or as documents."""
+        return np.zeros(len(texts.numbers), bool)
+
+    def compare(self, docs: Lists, golds: Lists) -> Floats:
+        """The scores of each query's documents (down) and gold texts, one behind the other."""
+        raise NotImplementedError
+
+    def corrected_for_siblings(
+        self, docs: Lists, golds: Lists, scores: Floats, notes: Notes | None
+    ) -> Floats:
+        """The scores of `compare`, where other texts of the evaluation say more of a pair.
+
+        What they say of the texts is noted, if there are notes.
+        """
+        return scores
+
+    def score_batch(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+        """The scores of all documents and gold texts of a batch; 0 for targets without text."""
+        every = Targets.of(batch.golds)
+        targets = with_texts(self, batch, every)
+        docs, golds = self.numbered(batch.docs.texts, targets.entries.texts)
+        self.note(batch, targets, docs, golds, notes)
+        scores = self.corrected_for_siblings(docs, golds, self.compare(docs, golds), notes)
+        if len(targets.gold) < len(every.gold):
+            _, target = of_pairs(docs.n_texts, every.entries.texts.n_texts)
+            of_compared, scores = scores, np.zeros(len(target))
+            scores[(every.entries.texts.numbers >= 0)[target]] = of_compared
+        return Trace(self, scores, wanted)
+
+    def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
+        """Those of a batch in which the pairs in a row with one gold text are a question."""
+        known_texts().make_room()
+        first = [place for place, gold in enumerate(golds) if not place or gold != golds[place - 1]]
+        questions = (
+            numbered(docs, np.diff(first, append=len(docs)).tolist()),
+            numbered([golds[place] for place in first], [1] * len(first)),
+        )
+        in_docs, in_golds = self.numbered(*questions)
+        return self.corrected_for_siblings(in_docs, in_golds, self.compare(in_docs, in_golds), None)
+
+    def note(self, batch: Batch, targets: Targets, docs: Lists, golds: Lists, notes: Notes) -> None:
+        """Count the questions some of whose texts are special, for each of these things once.
+
+        Args:
+            batch: the questions.
+            targets: those that are compared.
+            docs: their documents as they are compared.
+            golds: their gold texts as they are compared.
+            notes: where they are counted.
+        """
+        useless = self.useless(golds, gold=True)
+        n_useful = np.bincount(golds.of_text[~useless], minlength=len(golds))
+        if n_lost := int(((n_useful == 0) & (golds.n_texts > 0)).sum()):
+            notes[ALL_LOST] += n_lost
+        useless &= ~np.isin(targets.gold, targets.gold[~useless])  # saved by an alternative
+        special = {
+            DOCS_LOST: (batch.docs.texts, self.useless(docs, gold=False)),
+            GOLD_LOST: (targets.entries.texts, useless),
+        }
+        for count, (texts, is_special) in special.items():
+            if not is_special.any():  # as a rule
+                continue
+            queries = distinct(texts.of_text[is_special])
+            notes[count] += len(queries)
+            finding = notes.finding(self.settings, count, Unmatchable)
+            finding.counts["queries"] += len(queries)
+            text = texts.known[texts.numbers[is_special][0]]
+            finding.example = finding.example or {
+                "text": shorten(text, 42),
+                "query": batch.query_ids[queries[0]],
+                "matcher": self.name,
+                **({"remedy": str(self.remedy)} if count == GOLD_LOST else {}),
+            }
+
+
+def with_texts(matcher: BaseMatcher, batch: Batch, targets: Targets) -> Targets:
+    """Those targets of a batch that have a text, for a matcher that compares texts.
+
+    Raises:
+        TextlessError: a document has none, or a gold item and all its alternatives have none.
+    """
+    has_text: Bools = targets.entries.texts.numbers >= 0
+    n_golds = len(batch.golds.texts.numbers)
+    n_with_text = np.bincount(targets.gold[has_text], minlength=n_golds)
+    if not (batch.docs.have_texts and n_with_text.all()):
+        raise textless(batch.query_ids[0], matcher.name)
+    return targets if has_text.all() else targets.where(has_text)
+
+
+class TokenMatcher(TextsMatcher):
+    """Compares the tokens of documents and gold texts; each distinct text is tokenised once.
+
+    A subclass says in `compare` what two lists of texts score. A text without tokens matches
+    nothing. One with an option `numbers` reads them so.
+
+    Attributes:
+        clean: leaves out of a text what is not compared, such as markup.
+    """
+
+    remedy = _WORDLESS
+    versions: Mapping[str, Any] = MappingProxyType({"numbers": RULES})
+    tokenizer: Tokenizer
+    numbers: Numbers = None
+    clean: ClassVar[staticmethod[[str], str]] = staticmethod(str)
+
+    def read(self, text: str) -> str:
+        """A text as it is compared."""
+        text = self.clean(text)
+        return in_figures(text) if self.numbers else text
+
+    @cached_property
+    def token_corpus(self) -> TokenCorpus:
+        """The texts tokenised so far; kept, so that a second run of the same texts is free."""
+        return TokenCorpus(self.tokenizer)
+
+    def numbered(self, *lists: Lists) -> Iterator[Lists]:
+        """The same lists of the texts of the corpus, by row."""
+        # The very function, so that a corpus whose texts were read by it is not read again.
+        read = self.read if self.numbers else self.clean
+        return iter(self.token_corpus.numbered(read, *lists))
+
+    def useless(self, texts: Lists, *, gold: bool) -> Bools:
+        """Those without tokens."""
+        is_useless: Bools = self.token_corpus.lengths[texts.numbers] < 1
+        return is_useless
 
 
 class YesOrNo(TextsMatcher):
@@ -119,3 +336,103 @@ class ContainsMatcher(YesOrNo):
             return True
         # An empty document stands in every text; it carries nothing, so it matches nothing.
         return bool(doc) and doc in gold and self.direction != "gold_in_document"
+
+
+@dataclass(frozen=True)
+class RougeMatcher(TokenMatcher):
+    """ROUGE between each document and each gold text, a match at or above the threshold.
+
+    Attributes:
+        method: ``rouge1`` (tokens), ``rouge2`` (pairs of tokens) or ``rougeL`` (longest common
+            subsequence).
+        measure: of what is shared, the share of the document (``precision``), of the gold text
+            (``recall``), their harmonic mean (``fmeasure``, as K-RAG), or the larger of the two
+            (``overlap``, the overlap coefficient), which does not mind how large the chunks are.
+        threshold: the least score that is a match, in (0, 1].
+        tokenizer: a name, mapping, import path or `Tokenizer`.
+        numbers: ``alike`` reads Korean amounts alike where a unit settles them: 300만원,
+            3,000,000원, 삼백만 원 (`kragx.data.amounts`). None reads them as they are written.
+    """
+
+    method: Method = "rouge2"
+    measure: Measure = "fmeasure"
+    threshold: Threshold = 0.5
+    tokenizer: TokenizerOption = field(default_factory=UnicodeTokenizer)
+    numbers: Numbers = None
+    graded = True
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Which ROUGE."""
+        return self.method
+
+    @classmethod
+    def methods(cls) -> Mapping[str, Mapping[str, str]]:
+        """Each ROUGE."""
+        return {name: {"method": name} for name in get_args(Method)}
+
+    def useless(self, texts: Lists, *, gold: bool) -> Bools:
+        """Those without what is counted: a single token is no pair."""
+        lengths = self.token_corpus.lengths[texts.numbers]
+        is_useless: Bools = lengths < (2 if self.method == "rouge2" else 1)
+        return is_useless
+
+    def compare(self, docs: Lists, golds: Lists) -> Floats:
+        """ROUGE of each query's documents and gold texts, one query after another."""
+        if self.method == "rougeL":
+            pairs = _subsequences(docs, golds, self.token_corpus)
+        else:
+            n = 1 if self.method == "rouge1" else 2
+            pairs = ngram_overlaps(docs, golds, n, self.token_corpus)
+        sizes = pairs.doc_sizes, pairs.gold_sizes
+        return shared_part(self.measure, pairs.shared, pairs.shared, *sizes)
+
+
+def shared_part(
+    measure: Measure | Of,
+    in_doc: Ints | Floats,
+    in_gold: Ints | Floats,
+    doc_sizes: Ints | Floats,
+    gold_sizes: Ints | Floats,
+) -> Floats:
+    """What is shared of pairs of a document and a gold text, as a share of the sizes that count.
+
+    The arrays have one shape, or such as numpy makes one of.
+
+    Args:
+        measure: whose share counts, in the words of ROUGE or of spans.
+        in_doc: how much of each document is shared.
+        in_gold: how much of each gold text is.
+        doc_sizes: the sizes of the documents: whole numbers, maybe 0.
+        gold_sizes: those of the gold texts.
+    """
+    # The order of operations is rouge-score's, so that the results are the same floats.
+    of_doc = in_doc / np.maximum(doc_sizes, 1)
+    of_gold = in_gold / np.maximum(gold_sizes, 1)
+    match measure:
+        case "precision" | "chunk":
+            return of_doc
+        case "recall" | "gold":
+            return of_gold
+        case "overlap" | "either":
+            return np.maximum(of_doc, of_gold)
+        case "fmeasure":
+            total = of_doc + of_gold
+            return 2 * of_doc * of_gold / np.where(total > 0, total, 1.0)
+
+
+def _subsequences(docs: Lists, golds: Lists, corpus: TokenCorpus) -> Pairs:
+    """How long the longest common subsequence of each pair is, for all queries at once."""
+    from rapidfuzz.distance import LCSseq
+    from rapidfuzz.process import cdist
+
+    texts, wanted = iter(corpus.strings(docs.numbers)), iter(corpus.strings(golds.numbers))
+    shared = [np.empty(0, np.int64)]
+    for n, m in zip(docs.n_texts.tolist(), golds.n_texts.tolist()):
+        # rapidfuzz prepares what stands on the left, once a text: gold is less and shorter.
+        sides = [*islice(wanted, m)], [*islice(texts, n)]
+        if n and m:
+            shared.append(cdist(*sides, scorer=LCSseq.similarity, dtype=np.int64).T.ravel())
+    doc, gold = of_pairs(docs.n_texts, golds.n_texts)
+    sizes = corpus.lengths[docs.numbers][doc], corpus.lengths[golds.numbers][gold]
+    return Pairs(np.concatenate(shared), *sizes)

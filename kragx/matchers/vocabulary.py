@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import count
+from itertools import compress, count
 
 import numpy as np
 
@@ -162,8 +162,8 @@ class Gathering:
         characters = "".join(map(reading, texts)).encode("utf-32-le", "surrogatepass")
         # An array counts a text's characters in a fifth of the time of a Counter.
         n_of_code = np.bincount(np.frombuffer(characters, np.uint32))
-        codes = np.flatnonzero(n_of_code).tolist()
-        self._letters.update({chr(code): int(n_of_code[code]) for code in codes})
+        codes = np.flatnonzero(n_of_code)
+        self._letters.update(dict(zip(map(chr, codes.tolist()), n_of_code[codes].tolist())))
 
     def _count(self, texts: Iterable[str], hashes_seen: set[int], row: int) -> Ints:
         """Count in how many of the texts that are new each word stands.
@@ -225,18 +225,13 @@ class Gathering:
     def _known(self) -> Vocabulary:
         names = [*self._numbers]
         golds, docs, *_, is_varied = self._table
-        letters = [
-            (n, "가" <= char <= "힣")
-            for char, n in self._letters.items()
-            if char.isalnum() and not char.isdecimal()
-        ]
-        is_hangul = 2 * sum(n for n, hangul in letters if hangul) > sum(n for n, _ in letters)
+        counts = self._letters.items()
+        n_letters = sum(n for char, n in counts if char.isalnum() and not char.isdecimal())
+        is_hangul = 2 * sum(n for char, n in counts if "가" <= char <= "힣") > n_letters
         return Vocabulary(
-            {name: n for name, n in zip(names, golds.tolist()) if n},
-            {name: n for name, n in zip(names, docs.tolist()) if n},
-            frozenset(
-                names[word] for word in np.flatnonzero((docs > 1) & (is_varied == 0)).tolist()
-            ),
+            dict(compress(zip(names, golds.tolist()), golds)),
+            dict(compress(zip(names, docs.tolist()), docs)),
+            frozenset(compress(names, (docs > 1) & (is_varied == 0))),
             n_texts=len(self._seen_golds) + len(self._seen_docs),
             passages="characters" if is_hangul else "words",
             corpus=self.corpus,
@@ -245,7 +240,8 @@ class Gathering:
 
 def texts_of(entries: Entries) -> list[str]:
     """The texts of gold items, their alternatives, or documents that are not empty."""
-    interned = entries.texts.known
-    texts = [interned[number] for number in entries.texts.numbers.tolist() if number != NO_TEXT]
-    texts += [doc.text or "" for docs in entries.alternatives or () for doc in docs]
+    numbers = entries.texts.numbers
+    texts = [*map(entries.texts.known.__getitem__, numbers[numbers != NO_TEXT].tolist())]
+    if entries.alternatives is not None:
+        texts += [doc.text or "" for docs in entries.alternatives for doc in docs]
     return [*filter(None, texts)]

@@ -204,17 +204,12 @@ def matcher_options(name: str) -> tuple[str, ...]:
     return option_names(name)
 
 
-def test_an_embedding_is_a_candidate_like_others(tmp_path):
-    """Its threshold is chosen; the block that is written can be used as it is. Its name leaves out
-    where vectors are kept.
-    """
+def test_an_embedding_is_a_candidate_like_others():
+    """Its threshold is chosen; the block that is written can be used as it is."""
     dataset, run, labels = labelled(8)
     spec = {"method": "embedding", "embeddings": "examples.ngram_embeddings:NgramEmbeddings"}
-    kept = {**spec, "cache": str(tmp_path / "vectors.sqlite"), "model": "ngrams"}
-    for own in (spec, kept):
-        found = calibrate(dataset, labels, run, only=[own])
-        assert found.match.keys() == {*own, "threshold"}
-        assert "vectors.sqlite" not in found.chosen.name
+    found = calibrate(dataset, labels, run, only=[spec])
+    assert found.match.keys() == {*spec, "threshold"}
     block = yaml.safe_load(found.to_yaml())
     assert block == {"match": found.match}
     matcher(block["match"])

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
-from kragx.data.tokenizers import Tokenizer, UnicodeTokenizer
-from kragx.data.tokens import TokenCorpus
+from kragx.data.tokenizers import UnicodeTokenizer
 from kragx.matchers import RougeMatcher
 from kragx.matchers.base import Notes
-from kragx.matchers.phrase import OverlapMatcher
+from kragx.matchers.passages import OverlapMatcher
 
 from .support import sides, take, turns
 from .workloads import SIZE, Language, TextWorkload, texts
@@ -24,10 +23,9 @@ LANGUAGES: tuple[Language, ...] = ("english", "korean")
 
 
 def matrices(workload: TextWorkload, *methods: str) -> Iterator[list[np.ndarray]]:
-    """For each method the scores of every query; the matchers share one corpus."""
-    corpora: dict[Tokenizer, TokenCorpus] = {}
+    """For each method the scores of every query."""
     for method in methods:
-        matcher = RougeMatcher(method).sharing(corpora)
+        matcher = RougeMatcher(method)
         yield list(matcher.scores(workload.items, Notes()))
 
 
@@ -128,17 +126,6 @@ def test_scores_equal_rouge_score(method: str) -> None:
         assert scores.tolist() == [[pair[method] for pair in row] for row in rows]
     every = np.concatenate(found)
     assert every.min() < 0.5 < every.max()
-
-
-@pytest.mark.integration
-def test_sharing_a_corpus_changes_nothing() -> None:
-    """ROUGE-1 and ROUGE-2 from one shared corpus equal those from a corpus each."""
-    workload = texts(4)
-    for method, together in zip(
-        ("rouge1", "rouge2"), matrices(workload, "rouge1", "rouge2"), strict=True
-    ):
-        (alone,) = matrices(workload, method)
-        assert all(np.array_equal(*pair) for pair in zip(alone, together, strict=True))
 
 
 @pytest.mark.integration

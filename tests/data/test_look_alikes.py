@@ -54,9 +54,9 @@ def test_ids_that_never_meet(kragx: Any, jsonl: Any, here: Path) -> None:
     plain = kragx(*score)
     assert plain.err == (
         f"{WARNING}no retrieved id is any gold id (questions compared: 4): in 'q0' 'd0#0' was "
-        "retrieved, 'd0' is gold; if the corpus was chunked anew, compare texts: match 'overlap', "
-        "'rouge2' or 'text'; if your ids stand elsewhere, name their metadata key with 'id_key' "
-        "or 'gold_id_key'\n"
+        "retrieved, 'd0' is gold; if the corpus was chunked anew, or a vector store made its ids, "
+        "compare texts: match 'overlap', 'rouge2' or 'text'; if your ids stand elsewhere, name "
+        "their metadata key with 'id_key' or 'gold_id_key'\n"
     )
     assert "of which no retrieved one is any gold id: 4 (no match by id)" in plain.out
     for _ in range(2):  # computed, and read again

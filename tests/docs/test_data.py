@@ -25,7 +25,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.filterwarnings("default::kragx.matchers.notes.MatchWarning")
+@pytest.mark.filterwarnings("default::kragx.matchers.items.MatchWarning")
 def test_every_command_of_the_page_works(kragx: Callable[..., Any], here: Path) -> None:
     """Each command ends well, and says what was left out and what is not decided."""
     lines = [

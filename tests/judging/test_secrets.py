@@ -32,7 +32,6 @@ HEADER = "hdr-5561-value-of-header"
 FORMS: dict[str, Callable[[str], str]] = {
     "as it is": lambda key: key,
     "in a header": lambda key: f"Authorization: Bearer {key}",
-    "quoted": lambda key: quote(key, safe=""),
     "repr": repr,
 }
 
@@ -88,8 +87,8 @@ def echoing() -> Iterator[ThreadingHTTPServer]:
 
 
 def leaks(text: str, secret: str) -> list[str]:
-    """The forms in which a text holds a secret: as it is, quoted, escaped."""
-    forms = (secret, quote(secret, safe=""), json.dumps(secret)[1:-1], repr(secret)[1:-1])
+    """The forms in which a text holds a secret: as it is, escaped."""
+    forms = (secret, json.dumps(secret)[1:-1], repr(secret)[1:-1])
     return [form for form in forms if form in text]
 
 

@@ -327,8 +327,8 @@ def test_nested_combinations_work_from_a_config(tmp_path: Path, monkeypatch: pyt
         ),
         (
             "{method: embedding, embeddings: 'examples.ngram_embeddings:NgramEmbeddings', "
-            "threshold: 7, batch_size: 0}",
-            "match.batch_size: 0",
+            "threshold: 7, embed_as: 0}",
+            "match.embed_as: ",
         ),
         (
             "{method: embedding, embeddings: 'examples.ngram_embeddings:NgramEmbeddings', "

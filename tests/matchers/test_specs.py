@@ -16,7 +16,7 @@ from kragx.matchers import (
     TextMatcher,
     method_class,
 )
-from kragx.matchers.phrase import OverlapMatcher
+from kragx.matchers.passages import OverlapMatcher
 from tests.thoroughness import all_cases
 
 UNICODE = {"name": "unicode", "version": UnicodeTokenizer().version, "casefold": True}
@@ -78,9 +78,9 @@ def test_the_mapping_is_not_changed() -> None:
         ("ROUGEL", "perhaps you meant 'rougeL'"),
         ("bertscore", "unknown method 'bertscore'; valid: id, exact, text, contains, rouge1"),
         ({"method": "overlp"}, "perhaps you meant 'overlap'"),
-        ({"threshold": 0.5}, "has no 'method'"),
-        ({}, "has no 'method'"),
-        ({"method": 5}, "has no 'method'"),
+        ({"threshold": 0.5}, "is not a matcher"),
+        ({}, "is not a matcher"),
+        ({"method": 5}, "is not a matcher"),
         (None, "None is not a matcher"),
         (0.5, "0.5 is not a matcher"),
         (["overlap"], "is not a matcher"),

@@ -132,19 +132,6 @@ def test_nested_calls(tmp_path):
     assert judged.judgements[0].grade == 3
 
 
-def test_blocked_loop(monkeypatch):
-    """A coroutine that waits for a thread that calls kragx does not wait for ever."""
-    monkeypatch.setattr(loop, "_BEGIN", 0.05)
-
-    async def blocks():
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(run_sync, here).result(), await here()
-
-    inner, outer = run_sync(blocks)
-    assert inner is not outer
-    assert run_sync(here) is outer
-
-
 # -- interrupts --------------------------------------------------------------------------------
 
 

@@ -42,7 +42,7 @@ def _makers(config: RetrieverConfig) -> Makers:
         return [_service(config)]
     path = import_path("retrievers", config.factory)
     args = filled(config.args)
-    makers = [plugins.maker(path, args, input_name="question", also=[HISTORY])]
+    makers = [plugins.maker(path, args, takes_one=True, also=[HISTORY])]
     # A callback is an object by import path, or what a class or function makes.
     return [*makers, *(plugins.maker(path, None) for path in config.callbacks or ())]
 

@@ -27,7 +27,7 @@ from kragx.evaluation.forbidden.marking import (
 from kragx.ground.caller_warnings import warn
 from kragx.ground.printing import phrase
 from kragx.matchers import MatchWarning
-from kragx.matchers.text_base import TextsMatcher
+from kragx.matchers.texts import TextsMatcher
 from kragx.metrics import Bools, ForbiddenMarks
 
 _TRUTHS = np.array([0, -1, 1], np.int8)

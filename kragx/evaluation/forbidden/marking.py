@@ -22,7 +22,7 @@ from kragx.data.gold import cut
 from kragx.data.rules import UNKNOWN, Condition, Rule, compared, distinct_key
 from kragx.ground.errors import DataError, inside
 from kragx.matchers import Notes, matching
-from kragx.matchers.text_base import TextsMatcher
+from kragx.matchers.texts import TextsMatcher
 from kragx.metrics import Bools, Ints
 
 Stretch = tuple[str | None, int | None, int | None]

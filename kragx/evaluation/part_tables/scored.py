@@ -35,7 +35,7 @@ from kragx.evaluation.spans import Reader
 from kragx.ground.errors import KragxError
 from kragx.matchers import MatchItem, MatchWarning, Notes, is_built_in
 from kragx.matchers.gold_siblings import GoldSample
-from kragx.matchers.notes import Finding
+from kragx.matchers.items import Finding
 from kragx.metrics import Floats, MetricScores, MetricSpec, compute
 from kragx.metrics.engine import MetricWarning, bounds_of
 from kragx.metrics.intervals import Ratio

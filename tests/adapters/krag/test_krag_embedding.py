@@ -27,7 +27,7 @@ TOKENS: dict[str, dict[str, list[str]]] = {
 }
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::kragx.matchers.notes.MatchWarning", "ignore::kragx.metrics.engine.MetricWarning"
+    "ignore::kragx.matchers.items.MatchWarning", "ignore::kragx.metrics.engine.MetricWarning"
 )
 
 

@@ -41,7 +41,7 @@ METHODS = {
 }
 
 # A text of one token has no bigram: kragx says so, K-RAG does not.
-pytestmark = pytest.mark.filterwarnings("ignore::kragx.matchers.notes.MatchWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::kragx.matchers.items.MatchWarning")
 above_one = pytest.mark.filterwarnings("ignore::kragx.metrics.engine.MetricWarning")
 
 evaluators = pytest.mark.parametrize(

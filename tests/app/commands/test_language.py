@@ -116,7 +116,7 @@ WARNINGS = {
     "texts that can match nothing": (
         "--match rouge2",
         {"gold": [{"text": "1919"}, {"text": "가 나 다"}], "retrieved": [{"text": "..."}]},
-        "어떤 것과도 매치될 수 없는 정답: 질문 12개, 예: 'q0' 질문의 '1919': 토큰이 너무 적습니다",
+        "어떤 것과도 매치될 수 없는 정답: 질문 12개, 예: 'q0' 질문의 '1919': 단어가",
     ),
     "broken texts": (
         "--match overlap",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import warnings
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 from hypothesis import given, strategies as st
@@ -19,7 +18,6 @@ LEAKS = ("Sup3r", URL_PASSWORD, "literal123")
 MODULE = """
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 import numpy as np
 from langchain_core.documents import Document
@@ -39,9 +37,7 @@ class Asked:
             try:
                 raise ConnectionError(f"{self.url}: {self.key!r}")
             except ConnectionError as error:
-                raise RuntimeError(
-                    f"{self.url} {quote(self.key, safe='')} on {self.port}"
-                ) from error
+                raise RuntimeError(f"{self.url} {self.key} on {self.port}") from error
         if question.endswith("2"):
             return self.key  # no list of documents
         return [Document(page_content="one two three four", id="a")]
@@ -179,7 +175,6 @@ def test_what_is_a_secret(monkeypatch):
         "PORT": "8080",
         "MODEL": "text-embedding-3-large",
         "INDEX": "products-2026-01-31",
-        "PLAIN": "0123456789abcdef0123456789abcdef",
         "PWD": "/home/me",
         "OF_ENV": "value-of-env",
     }.items():
@@ -189,7 +184,6 @@ def test_what_is_a_secret(monkeypatch):
         "port": "${PORT}",
         "model": "${MODEL}",
         "index": "${INDEX}",
-        "hash": "${PLAIN}",
         "max_tokens": 512,
         "eos_token": "<eos_1234567>",
         "text_key": "page_content_1",
@@ -207,7 +201,6 @@ def test_what_is_a_secret(monkeypatch):
         "sh0rt": "${HF_TOKEN}",
         "value-of-env": "${OF_ENV}",
     }
-    assert secrets.mask("0123456789abcdef0123456789abcdef") == "${PLAIN}"
     assert secrets.masked(args) == {
         **args,
         "url": "postgres://me:***@db/x",
@@ -320,11 +313,9 @@ def test_connection_strings(text, monkeypatch):
 
 
 @given(st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S")), min_size=9))
-def test_both_forms(secret):
-    """As it is, and as a URL has it: the secret, no word, is not there."""
-    secret = f"7{secret}"
-    for form in (secret, quote(secret, safe="")):
-        assert Secrets({secret: "<>"}).mask(f"x {form} y") == "x <> y"
+def test_any_value(secret):
+    """Whatever it is made of, the secret, no word, is not there."""
+    assert Secrets({f"7{secret}": "<>"}).mask(f"x 7{secret} y") == "x <> y"
 
 
 def _fails():
