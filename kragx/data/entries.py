@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from math import nan
 from operator import attrgetter, itemgetter, methodcaller
 from types import NoneType
@@ -13,9 +13,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from kragx.data.documents import Doc
+from kragx.data.documents import Doc, key_of
 from kragx.data.gold import Gold
-from kragx.data.lists import Floats, Ints, Lists, known_texts
+from kragx.data.lists import Bools, Floats, Ints, Lists, known_texts
+from kragx.data.runs import Retrieved
+from kragx.data.searches import UNKNOWN_DOC, Search, distinct_docs, lanes_of
 
 NO_TEXT = -1
 """Stands for the text of an entry that has none."""
@@ -46,18 +48,13 @@ class Columns(NamedTuple):
     @classmethod
     def of(cls, items: Sequence[Doc] | Sequence[Gold], number: str) -> Self:
         """Those of objects; `number` names their score, or grade."""
-        columns = [[*map(field, items)] for field in _FIELDS[number]]
-        # Nothing is said by None alone, nor by mappings and tuples that are empty.
-        return cls(
-            len(items),
-            *(
-                None
-                if column.count(None) == len(column)
-                or not (any(column) or not _EMPTY.issuperset(map(type, column)))
-                else column
-                for column in columns
-            ),
-        )
+        columns = list[Any]()
+        for field in _FIELDS[number]:
+            column = [*map(field, items)]
+            # Nothing is said by None alone, nor by mappings and tuples that are empty.
+            says_nothing = _EMPTY.issuperset(map(type, column)) and not any(column)
+            columns.append(None if says_nothing else column)
+        return cls(len(items), *columns)
 
     @classmethod
     def of_records(cls, values: object, number: str, *, mended: bool = False) -> Self | None:
@@ -94,12 +91,6 @@ class Columns(NamedTuple):
             ids if ids and any(ids) else None,
             numbers and [None if value is None else float(value) for value in numbers],
             [dict(about or {}) for about in metadata] if metadata and any(metadata) else None,
-        )
-
-    def numbered(self) -> Self:
-        """The same with the numbers of texts among the known ones in their place."""
-        return (
-            self if self.texts is None else type(self)(self.n, text_numbers(self.texts), *self[2:])
         )
 
     def documents(self) -> Iterator[Doc]:
@@ -165,36 +156,31 @@ class Entries:
     @classmethod
     def of(cls, items: Sequence[Doc] | Sequence[Gold], n: Sequence[int], number: str) -> Entries:
         """Those of objects, n of each question; `number` names their score, or grade."""
-        return cls.of_lists([Columns.of(items, number).numbered()], n)
+        columns = Columns.of(items, number)
+        texts = columns.texts and text_numbers(columns.texts)
+        return cls.of_lists([columns._replace(texts=texts)], n)
 
     @classmethod
     def of_lists(cls, lists: Sequence[Columns], n: Sequence[int] | None = None) -> Entries:
-        """Those of lists whose texts are numbers (`Columns.numbered`).
+        """Those of lists whose texts are numbers (`text_numbers`).
 
         Args:
             lists: one of each question; or, with `n`, of several questions.
             n: how many entries each question has.
         """
-
-        def column(name: str, unsaid: object = None) -> list[Any] | None:
-            parts = [getattr(of_list, name) for of_list in lists]
-            if parts.count(None) == len(parts):
-                return None
-            entries: list[Any] = []
-            for part, of_list in zip(parts, lists):
-                entries += [unsaid] * of_list.n if part is None else part
-            return entries
-
-        sizes = [of_list.n for of_list in lists]
-        texts = column("texts", NO_TEXT)
+        sizes, *fields = [*zip(*lists)] or [()] * len(Columns._fields)
+        columns = list[Any]()
+        for of_lists, unsaid in zip(fields, (NO_TEXT, None, None, None, ())):
+            column: list[Any] | None = None
+            if of_lists.count(None) < len(of_lists):
+                column = []
+                for part, size in zip(of_lists, sizes):
+                    column += [unsaid] * size if part is None else part
+            columns.append(column)
+        texts, *others = columns
         numbers = np.full(sum(sizes), NO_TEXT) if texts is None else np.array(texts, np.int64)
-        return cls(
-            Lists(known_texts().texts, numbers, np.array(sizes if n is None else n, np.int64)),
-            column("ids"),
-            column("numbers"),
-            column("metadata"),
-            column("alternatives", ()),
-        )
+        n_entries = np.array(sizes if n is None else n, np.int64)
+        return cls(Lists(known_texts().texts, numbers, n_entries), *others)
 
     @cached_property
     def values(self) -> Floats:
@@ -303,3 +289,74 @@ def numbered(texts: Sequence[str | None], n: Sequence[int]) -> Lists:
     """Texts, n of each question, by their numbers among the known ones."""
     numbers = np.array(text_numbers(texts), np.int64)
     return Lists(known_texts().texts, numbers, np.array(n, np.int64))
+
+
+@dataclass(frozen=True)
+class SearchLists:
+    """The n searches for the q questions of a batch, one question after the other, in steps.
+
+    Attributes:
+        n: (q) how many each question has; 0 of one that has a list alone, or nothing.
+        step: (n) from 1 on.
+        lane: (n) from 0 on within a step; a search and its retries are one.
+        docs: what each search gave, a list for each; nothing of one that is not measured.
+        measured: (n) whether it is known what it gave.
+        failed: (n) whether it failed.
+        seconds, tokens: (n) what it took; NaN where nobody says.
+        reads: (q) what was read for each question, in order, each document once: by its number
+            among the question's distinct ones (by id and text: those of its list first, then what
+            searches add in order); `UNKNOWN_DOC` for one that no search returned; None where nobody
+            says.
+        has_list: (q) whether the documents of the batch are what was handed on in the end.
+        of_answers: (q) the same as objects.
+    """
+
+    n: Ints
+    step: Ints
+    lane: Ints
+    docs: Entries
+    measured: Bools
+    failed: Bools
+    seconds: Floats
+    tokens: Floats
+    reads: Sequence[tuple[int, ...] | None]
+    has_list: Bools
+    of_answers: Sequence[tuple[Search, ...]]
+
+    @classmethod
+    def of(cls, answers: Sequence[Retrieved | None]) -> SearchLists:
+        """Those of answers that are objects."""
+        of_answers = [() if answer is None else answer.searches for answer in answers]
+        searches = [*chain.from_iterable(of_answers)]
+        docs = [search.measured for search in searches]
+        return cls(
+            n=np.array([*map(len, of_answers)], np.int64),
+            step=np.array([search.step for search in searches], np.int64),
+            lane=np.array([*chain.from_iterable(map(lanes_of, of_answers))], np.int64),
+            docs=Entries.of([*chain.from_iterable(docs)], [*map(len, docs)], "score"),
+            measured=np.array([search.is_measured for search in searches], bool),
+            failed=np.array([search.error is not None for search in searches], bool),
+            seconds=np.array([search.seconds for search in searches], np.float64),
+            tokens=np.array([search.tokens for search in searches], np.float64),
+            reads=[None if answer is None else _read(answer) for answer in answers],
+            has_list=np.array([answer is None or answer.has_list for answer in answers], bool),
+            of_answers=of_answers,
+        )
+
+
+def _read(answer: Retrieved) -> tuple[int, ...] | None:
+    """What was read, as numbers of documents."""
+    lists = [search.read for search in answer.searches if search.read is not None]
+    # An empty list says that nothing was read; none at all, that nobody knows.
+    if not any(lists):
+        return () if lists else None
+    docs = distinct_docs(answer.documents, answer.searches)
+    numbers = {key: number for number, key in enumerate(docs)}
+
+    def number(entry: int | str | Doc) -> int | str:
+        if isinstance(entry, Doc):
+            return numbers.get(key_of(entry), entry.id or entry.text or "")
+        return entry
+
+    distinct = dict.fromkeys(map(number, chain.from_iterable(lists)))
+    return tuple(UNKNOWN_DOC if isinstance(entry, str) else entry for entry in distinct)
