@@ -137,11 +137,11 @@ class Batch:
     def queries(self) -> Sequence[Query]:
         """The questions with their gold."""
         more = zip(*self.more.values()) if self.more else repeat(())
+        queries = list[Query]()
         fields = zip(self.query_ids, self.questions, self.golds.golds(), more)
-        return [
-            Query(query_id, text, golds, **dict(zip(self.more, values)))
-            for query_id, text, golds, values in fields
-        ]
+        for query_id, text, golds, values in fields:
+            queries += [Query(query_id, text, golds, **dict(zip(self.more, values)))]
+        return queries
 
     def answers(self) -> Sequence[Retrieved | None]:
         """What was retrieved for each question; None where nothing says so."""
@@ -233,7 +233,7 @@ class BatchBuilder:
         golds = Columns.of_records(record.get("gold", []), "grade", mended=mended)
         docs = Columns.of_records(record.get("retrieved", []), "score", mended=mended)
         metadata = record.get("metadata")
-        query_id, text, query_type = (record.get(name) for name in _TEXTS)
+        query_id, text, query_type = map(record.get, _TEXTS)
         # Not `isinstance`: True is a whole number to it, and no id.
         if type(query_id) is int:
             query_id = str(query_id)
@@ -248,9 +248,10 @@ class BatchBuilder:
             and _agree(golds)
         ):
             return None
+        seconds = record.get("seconds")
         try:
             # What is wrong is for the checks to say, which name the line and the field.
-            seconds = clean_seconds(record.get("seconds"))
+            seconds = None if seconds is None else clean_seconds(seconds)
         except DataError:
             return None
         more = {} if query_type is None else {"query_type": query_type}
@@ -307,11 +308,9 @@ _PLAIN = frozenset((*_TEXTS, "gold", "retrieved", "seconds", "metadata"))
 
 def _agree(golds: Columns) -> bool:
     """Whether no gold item is empty, or can contradict another, as two grades of one text do."""
-    grades, ids = (
-        {1.0 if grade is None else grade for grade in golds.numbers or ()},
-        golds.ids or (),
-    )
-    are_apart = len(grades) < 2 or (None not in ids and len({*ids}) == golds.n)
+    grades, ids = {*(golds.numbers or ())}, golds.ids or ()
+    n_grades = len(grades) - (grades >= {None, 1.0})  # which are one
+    are_apart = n_grades < 2 or (None not in ids and len({*ids}) == golds.n)
     return are_apart and all(map(str.strip, golds.texts or ()))
 
 

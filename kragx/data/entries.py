@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from math import nan
 from operator import attrgetter, itemgetter, methodcaller
 from types import NoneType
@@ -80,8 +80,8 @@ class Columns(NamedTuple):
         texts, ids, numbers, metadata = map(fields.get, ("text", "id", number, "metadata"))
         if (
             (texts is None and (ids is None or None in ids) and values)  # which is a mistake
-            or (ids and not all(doc_id is None or doc_id.strip() for doc_id in ids))
-            or (numbers and not all(n is None or -_MOST < n < _MOST for n in numbers))  # or NaN
+            or not all(map(str.strip, map(str, ids or ())))
+            or not all(map(_MOST.__gt__, map(abs, {*(numbers or ())} - {None})))  # or NaN
             or not (mended or are_whole((*(texts or ()), *(ids or ()))))
         ):
             return None
@@ -92,21 +92,6 @@ class Columns(NamedTuple):
             numbers and [None if value is None else float(value) for value in numbers],
             [dict(about or {}) for about in metadata] if metadata and any(metadata) else None,
         )
-
-    def documents(self) -> Iterator[Doc]:
-        """The documents as objects."""
-        for text, doc_id, score, metadata, _ in self._rows():
-            yield Doc(doc_id, text, metadata or {}, score)
-
-    def golds(self) -> Iterator[Gold]:
-        """The gold items as objects."""
-        for text, gold_id, grade, metadata, alternatives in self._rows():
-            value = 1.0 if grade is None else grade
-            yield Gold(gold_id, text, value, alternatives or (), metadata or {})
-
-    def _rows(self) -> Iterator[tuple[Any, ...]]:
-        nothing = [None] * self.n
-        return zip(*(nothing if column is None else column for column in self[1:]))
 
 
 _FIELDS = {
@@ -197,20 +182,13 @@ class Entries:
     def at(self, places: Ints, n: Ints) -> Self:
         """Those at some places, in lists of n each."""
         rows = places.tolist()
-
-        def column(values: Any) -> Any:
-            if values is None or isinstance(values, np.ndarray):
-                return values if values is None else values[places]
-            return [*map(values.__getitem__, rows)]
-
-        return type(self)(
-            Lists(self.texts.known, self.texts.numbers[places], n),
-            column(self.ids),
-            column(self.numbers),
-            column(self.metadata),
-            column(self.alternatives),
-            self.are_distinct,
-        )
+        columns: list[Any] = [Lists(self.texts.known, self.texts.numbers[places], n)]
+        for column in (self.ids, self.numbers, self.metadata, self.alternatives):
+            if column is None or isinstance(column, np.ndarray):
+                columns.append(column if column is None else column[places])
+            else:
+                columns.append([*map(column.__getitem__, rows)])
+        return type(self)(*columns, *[self.are_distinct])
 
     def part(self, queries: slice) -> Self:
         """Those of some questions in a row."""
@@ -250,31 +228,35 @@ class Entries:
 
     def golds(self) -> list[tuple[Gold, ...]]:
         """The gold items of each question."""
-        return self._by_question(self._columns.golds())
+        golds = list[Gold]()
+        for text, gold_id, grade, metadata, alternatives in self._rows():
+            value = 1.0 if grade is None else grade
+            golds.append(Gold(gold_id, text, value, alternatives or (), metadata or {}))
+        return self._by_question(golds)
 
     def documents(self) -> list[tuple[Doc, ...]]:
         """The documents of each question; those with one text and nothing else are one."""
-        is_text_alone = self.ids is None and self.numbers is None and self.metadata is None
-        if not (is_text_alone and self.have_texts):
-            return self._by_question(self._columns.documents())
-        numbers = self.texts.numbers.tolist()
-        docs = {number: Doc(text=self.texts.known[number]) for number in {*numbers}}
-        return self._by_question(map(docs.__getitem__, numbers))
+        if self.ids is self.numbers is self.metadata is None and self.have_texts:
+            numbers = self.texts.numbers.tolist()
+            docs = {number: Doc(text=self.texts.known[number]) for number in {*numbers}}
+            return self._by_question(map(docs.__getitem__, numbers))
+        rows = self._rows()
+        return self._by_question(Doc(row[1], row[0], row[3] or {}, row[2]) for row in rows)
 
-    @property
-    def _columns(self) -> Columns:
-        known, text_numbers, numbers = self.texts.known, self.texts.numbers.tolist(), self.numbers
-        return Columns(
-            len(text_numbers),
-            [None if number < 0 else known[number] for number in text_numbers],
-            self.ids,
-            numbers.tolist() if isinstance(numbers, np.ndarray) else numbers,
-            self.metadata,
-            self.alternatives,
-        )
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        """Text, id, number, metadata and alternatives of each entry."""
+        known, text_numbers = self.texts.known, self.texts.numbers.tolist()
+        texts: Iterable[str | None] = map(known.__getitem__, text_numbers)
+        if not self.have_texts:
+            texts = [None if number < 0 else known[number] for number in text_numbers]
+        nothing = [None] * len(text_numbers)
+        numbers = nothing if self.numbers is None else np.asarray(self.numbers, object).tolist()
+        others = self.metadata or nothing, self.alternatives or nothing
+        return zip(texts, self.ids or nothing, numbers, *others)
 
-    def _by_question(self, entries: Iterator[Any]) -> list[tuple[Any, ...]]:
-        return [tuple(islice(entries, n)) for n in self.texts.n_texts.tolist()]
+    def _by_question(self, entries: Iterable[Any]) -> list[tuple[Any, ...]]:
+        stream = repeat(iter(entries))
+        return [*map(tuple, map(islice, stream, self.texts.n_texts.tolist()))]
 
 
 def text_numbers(texts: Sequence[str | None]) -> list[int]:

@@ -33,7 +33,7 @@ from kragx.data.turns import Turn
 from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight, unequal, weights_of
 from kragx.ground.errors import DataError, UsageError, inside
 from kragx.ground.messages import Phrase
-from kragx.ground.printing import Line, Part, Shown, Table, phrase, visible
+from kragx.ground.printing import Line, Part, Shown, phrase, visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,28 +139,11 @@ class Query:
 
 _ID, _FORBIDDEN, _ASKS = attrgetter("id"), attrgetter(FORBIDDEN), attrgetter(WEIGHT, INCLUSION)
 
-ROWS = 5
-"""So many questions are shown of a gold set, or a run."""
-
-_LONGEST = 60
-"""Characters of a text in a row of these."""
-
 
 def cut(text: str, longest: int) -> str:
     """A text in one line, of so many characters at most."""
     line = visible(text)
     return line if len(line) <= longest else f"{line[:longest]}…"
-
-
-def first_rows(columns: Sequence[str], rows: Sequence[Sequence[str]], n: int) -> Table:
-    """The first rows of n, whose texts are cut."""
-    note = phrase("and {n} more", n=n - len(rows)) if n > len(rows) else ""
-    return Table(
-        columns,
-        [[cut(text, _LONGEST) for text in row] for row in rows],
-        words=len(columns),
-        note=note,
-    )
 
 
 @dataclass(frozen=True)
@@ -253,7 +236,7 @@ class GoldDataset(Shown):
         return dict(zip(map(_ID, self.queries), self.queries))
 
     def describe(self) -> Iterator[Part]:
-        """How many questions and gold items there are, and the first questions."""
+        """How many questions and gold items there are."""
         n_items = sum(len(query.gold) for query in self)
         yield Line(
             phrase(
@@ -262,18 +245,6 @@ class GoldDataset(Shown):
                 n=len(self),
                 items=n_items,
             )
-        )
-        yield first_rows(
-            ["query_id", phrase("question"), phrase("gold")],
-            [
-                [
-                    query.id,
-                    query.text or "-",
-                    "; ".join(gold.text or gold.id or "" for gold in query.gold),
-                ]
-                for query in self.queries[:ROWS]
-            ],
-            len(self),
         )
 
     @classmethod
@@ -345,7 +316,7 @@ def query_hash(query: Query) -> bytes:
     A question without a history has no field of that name, nor has one of which nobody says what
     is forbidden, or that stands for one ask, drawn for sure.
     """
-    record = {name: getattr(query, name) for name in Query.__slots__}
+    record = dict(zip(Query.__slots__, attrgetter(*Query.__slots__)(query)))
     record |= {"gold": [*map(_gold_record, query.gold)], "metadata": dict(query.metadata)}
     for name, unsaid in _UNSAID:
         if record[name] == unsaid:

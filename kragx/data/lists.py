@@ -221,7 +221,7 @@ class Lists:
     def __getitem__(self, query: int) -> list[str]:
         start = self.starts[query]
         numbers = self.numbers[start : start + self.n_texts[query]].tolist()
-        return [self.known[number] for number in numbers]
+        return [*map(self.known.__getitem__, numbers)]
 
     def __iter__(self) -> Iterator[list[str]]:
         return map(self.__getitem__, range(len(self)))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain
 from operator import itemgetter
 from typing import Any, Literal
 
 from kragx.data.documents import Doc, is_answer, ranked
-from kragx.data.gold import ROWS, check_unique, first_rows, numbered
+from kragx.data.gold import check_unique, numbered
 from kragx.data.search_records import searches_of
 from kragx.data.searches import (
     ListName,
@@ -214,7 +214,7 @@ class Run(Shown):
         return replace(first, settings={**first.settings, "runs": len(several)}, reruns=reruns)
 
     def describe(self) -> Iterator[Part]:
-        """How many questions got how much, on how many it failed, and the first lists."""
+        """How many questions got how much, and on how many it failed."""
         answers = list(self.results.values())
         answered = [answer for answer in answers if answer.error is None]
         yield Line(
@@ -232,14 +232,6 @@ class Run(Shown):
             yield warning(
                 phrase("failed on {n} of {of} questions", n=len(failures), of=len(answers))
             )
-        yield first_rows(
-            ["query_id", phrase("documents"), phrase("first document")],
-            [
-                [query_id, str(len(answer.documents)), _first(answer)]
-                for query_id, answer in islice(self.results.items(), ROWS)
-            ],
-            len(answers),
-        )
 
     @classmethod
     def from_documents(
@@ -286,14 +278,6 @@ def status_of(answer: Retrieved | None) -> Status:
 def every_run(runs: Iterable[Run]) -> list[Run]:
     """Some runs, with the reruns of each behind it."""
     return [run for first in runs for run in first.every]
-
-
-def _first(retrieved: Retrieved) -> str:
-    """What stands first in a list, or why nothing does."""
-    if retrieved.error is not None:
-        return retrieved.error
-    doc = next(iter(retrieved.documents), None)
-    return "-" if doc is None else doc.text or doc.id or ""
 
 
 def _answer(answer: object, mender: Mender, place: str) -> Retrieved:

@@ -41,6 +41,7 @@ _Rows = Iterator[tuple[int | None, Mapping[str, Any]]]
 _Place = tuple[str, int | None]
 """A file and a line."""
 
+_EMPTY_TEXT = "an empty text; it is in every document, so it matches everything"
 _EXAMPLE = '{"query_id": "q1", "query": "...", "gold": [{"text": "..."}]}'
 _AT_ONCE = 2048
 """Records of a batch, at most: so many are read, and then matched, that caches stay warm."""
@@ -95,7 +96,8 @@ class Reading:
         name = self.format_name
         self.format: Format | None = None if name is None else format_named(name)
         self._columns: Mapping[str, str] = self.columns or {}
-        tabular.check_columns(self._columns)
+        if self._columns:
+            tabular.check_columns(self._columns)
         source = self.source
         self.beir: Beir | None = beir_of(source)
         is_parquet = isinstance(source, ParquetTable) or is_located(source)
@@ -136,15 +138,15 @@ class Reading:
     @property
     def may_forbid(self) -> bool | None:
         """Whether anything may be forbidden in it; None where that takes reading it."""
-        return bool(self.forbidden) or self._may_have(FORBIDDEN, FORBIDDEN_IDS)
-
-    def _may_have(self, *names: str) -> bool | None:
-        return None if self._seldom is None else not self._seldom.isdisjoint(names)
+        if self.forbidden or self._seldom is None:
+            return bool(self.forbidden) or None
+        return not self._seldom.isdisjoint((FORBIDDEN, FORBIDDEN_IDS))
 
     @property
     def may_search(self) -> bool | None:
         """Whether a question of it may have searches; None where that takes reading it."""
-        return SEARCHES in self._columns or self._may_have(SEARCHES)
+        is_said = SEARCHES in self._columns
+        return is_said or (None if self._seldom is None else SEARCHES in self._seldom)
 
     @property
     def may_weigh(self) -> bool:
@@ -254,9 +256,10 @@ class Reading:
         passed = []
         for line, record in rows if self.format is None else ():
             passed.append((line, record))
-            self.format = next((form for form in every_format() if form.recognises(record)), None)
-            if self.format is not None:
-                return chain(passed, rows)
+            for form in every_format():
+                if form.recognises(record):
+                    self.format = form
+                    return chain(passed, rows)
         if passed:
             line, record = next((row for row in passed if [*row[1]] != [FORBIDDEN]), passed[0])
             if "query_id" not in record:
@@ -370,11 +373,9 @@ def contradictions(query: Query) -> Iterator[tuple[str, str]]:
     if query.answerable is False and (n_wanted := sum(gold.grade > 0 for gold in golds)):
         yield "answerable", f"false, but there are {n_wanted} gold items; keep one of the two"
     for position, gold in enumerate(golds):
-        if gold.alternatives or (gold.text is not None and not gold.text.strip()):
-            for place, item in named_items(position, gold):
-                if item.text is not None and not item.text.strip():
-                    message = "an empty text; it is in every document, so it matches everything"
-                    yield f"{place}.text", message
+        for place, item in named_items(position, gold):
+            if item.text is not None and not item.text.strip():
+                yield f"{place}.text", _EMPTY_TEXT
     first: dict[tuple[str | None, str, str], int] = {}
     are_alike = all(gold.grade == golds[0].grade for gold in golds)
     for position, gold in enumerate(() if are_alike else golds):

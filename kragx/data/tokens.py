@@ -243,7 +243,7 @@ class TokenCorpus:
         """The token numbers of each row."""
         tokens, begins = self.tokens, self.starts[rows]
         ends = begins + self.lengths[rows]
-        return [tokens[begin:end] for begin, end in zip(begins.tolist(), ends.tolist())]
+        return [*map(tokens.__getitem__, map(slice, begins.tolist(), ends.tolist()))]
 
     def strings(self, rows: Ints) -> list[str] | list[list[int]]:
         """The tokens of each row as a sequence for rapidfuzz, which compares strings fastest.
@@ -259,8 +259,7 @@ class TokenCorpus:
 
     def letters(self, tokens: Tokens) -> str:
         """The tokens as one text, with nothing between them."""
-        words = self.words
-        return "".join(words[token] for token in tokens.tolist())
+        return "".join(map(self.words.__getitem__, tokens.tolist()))
 
 
 # What is worked on at once: enough that numpy's calls take no time beside the work, few enough for

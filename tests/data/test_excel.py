@@ -64,7 +64,6 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "no query id": (put(A2=None), "query_id: missing"),
     "a blank query id": (put(A2="  "), "query_id: missing"),
     "a column twice": (put(E1="query"), "the column 'query' stands twice"),
-    "a column without a name": (put(F2="x"), "F2: its column has no name in the first row"),
     "seconds below 0": (put(E1="seconds", E2=-1, E3=0.5), "seconds: must be how long"),
 }
 

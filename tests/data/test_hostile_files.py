@@ -221,7 +221,6 @@ CSV: dict[str, tuple[bytes, str | None]] = {
     "columns without name or cells": (table(f"{CELLS},, ", ",,"), None),
     "a cell in a column without name": (table(f"{CELLS},x", ","), "6 cells, the header has 5"),
     "the index of pandas": (f",{HEAD}\n0,{CELLS}\n".encode(), None),
-    "no index in its place": (f",{HEAD}\nx,{CELLS}\n".encode(), "'x': its column has no name"),
     "a column without name among others": (table(f"{CELLS},,x", ",,y"), "a column has no name"),
     "1_0 seconds": (table(f"{CELLS},1_0", ",seconds"), "seconds: must be a number, not '1_0'"),
     "full-width seconds": (table(f"{CELLS},１", ",seconds"), "seconds: must be a number, not '１'"),

@@ -35,10 +35,23 @@ def unguarded(text: str) -> str:
 
 
 def same_in_sheet(value: object, stored: object) -> bool:
-    """Whether a value is the stored one, in which spreadsheets may write line breaks otherwise."""
+    """Whether a value is the stored one, as far as a spreadsheet program can save it.
+
+    Some know one kind of line break, and Excel of Korean Windows writes question marks for what
+    cp949 lacks, two for an emoji.
+    """
     if not (isinstance(value, str) and isinstance(stored, str)):
         return value == stored
-    return value.splitlines() == stored.splitlines()
+    text, before = (re.sub(r"\r\n?", "\n", lines) for lines in (value, stored))
+    return text == before or ("?" in text and text == "".join(map(_in_cp949, before)))
+
+
+def _in_cp949(letter: str) -> str:
+    try:
+        letter.encode("cp949")
+    except UnicodeEncodeError:
+        return "??" if ord(letter) > 0xFFFF else "?"
+    return letter
 
 
 def _is_formula(text: str) -> bool:

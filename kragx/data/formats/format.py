@@ -306,11 +306,6 @@ class Fields:
             return None
 
 
-def is_index(cell: object) -> bool:
-    """Whether a cell may be the number of a row, as pandas writes it in a column without a name."""
-    return isinstance(cell, int) or (isinstance(cell, str) and cell.strip().isdecimal())
-
-
 def unique_names(columns: Iterable[str]) -> list[str]:
     """The names of columns; a `DataError` names the first that stands twice."""
     names = list(columns)

@@ -18,7 +18,7 @@ from typing import Any
 from kragx.data.documents import is_lacking
 from kragx.data.formats import FORMATS
 from kragx.data.formats.document_rows import NAMES
-from kragx.data.formats.format import Kind, is_index, unique_names
+from kragx.data.formats.format import Kind, unique_names
 from kragx.data.formats.jsonl import check_unpacked, ending, json_value, open_bytes
 from kragx.data.formats.parquet import ParquetTable
 from kragx.data.formats.text_files import GUESSED, decoded
@@ -71,7 +71,6 @@ def read_csv(
     line, first = next(rows, (1, []))
     header = _header(first, path)
     for line, cells in rows:
-        has_index = bool(header[0]) or is_index(cells[0]) or not any(map(str.strip, cells))
         if header == _QUEPID and len(cells) == 1:
             cells += ["", ""]
         if len(cells) != len(first) or any(map(str.strip, cells[len(header) :])):
@@ -82,12 +81,10 @@ def read_csv(
             if len(header) == 1:
                 message += f", and line 1 must name the columns: it is {header[0]!r}"
             problems.add(line, None, message)
-        elif has_index:
-            row = dict(zip(header, cells))
-            row.pop("", None)
-            yield line, row
         else:
-            problems.add(line, None, f"{shorten(cells[0])}: its column has no name")
+            row = dict(zip(header, cells))
+            row.pop("", None)  # the numbers of rows, as pandas writes them
+            yield line, row
 
 
 def _csv_rows(text: str, separator: str, problems: Problems) -> Iterator[tuple[int, list[str]]]:
@@ -215,9 +212,6 @@ def _shown_in(name: str, written: Any, cell: Any) -> Any:
             "a number of more than 15 digits, of which Excel keeps no more; format the column as "
             "text and type it again"
         )
-    elif not (name or value is None or not str(value).strip()):
-        is_row_number = cell.column == 1 and is_index(value)  # as pandas writes them
-        problem = "" if is_row_number else "its column has no name in the first row"
     if problem:
         raise DataError("{coordinate}: {why}", field=name, coordinate=cell.coordinate, why=problem)
     if isinstance(value, bool):
