@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     )
     from kragx.data.formats.gold import (
         write_gold as write_gold,
-        write_goldset as write_goldset,
         write_results as write_results,
     )
     from kragx.data.validation import Validation as Validation, validate as validate
@@ -117,7 +116,7 @@ _PUBLIC = {
         "read_rows",
         "tokenizer",
     ),
-    "data.formats.gold": ("write_gold", "write_goldset", "write_results"),
+    "data.formats.gold": ("write_gold", "write_results"),
     "data.validation": ("Validation", "validate"),
     "ground.errors": (
         "ConfigError",

@@ -53,8 +53,8 @@ from kragx.app import config
 from kragx.app.commands.main import main
 from kragx.app.pipeline import run
 from kragx.data.documents import doc_record
+from kragx.data.formats.format import question_record
 from kragx.data.formats.parquet import write_questions
-from kragx.data.formats.records import question_record
 from kragx.data.formats.trec import write_qrels
 from kragx.evaluation.part_tables.evaluated import evaluate_in_parts
 from kragx.evaluation.parts import source_parts as part

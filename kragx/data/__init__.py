@@ -46,9 +46,8 @@ from kragx.data.runs import (
     run_names as run_names,
     timed_out as timed_out,
 )
-from kragx.data.searches import Search, Searches
+from kragx.data.searches import Search, Searches, Stage, last_stages as last_stages
 from kragx.data.source import Reading as Reading, stands_twice as stands_twice
-from kragx.data.stages import Stage, last_stages as last_stages
 from kragx.data.text import (
     Mender as Mender,
     file_names as file_names,

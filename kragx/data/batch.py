@@ -8,21 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, repeat
+from itertools import chain, repeat, starmap
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kragx.data.documents import clean_seconds
-from kragx.data.entries import Columns, Entries, are_whole, numbered
+from kragx.data.entries import Columns, Entries, SearchLists, are_whole, numbered, text_numbers
 from kragx.data.forbidden import FORBIDDEN, Forbidden
 from kragx.data.gold import Query, query_hash
 from kragx.data.lists import Bools, Floats, Lists, known_texts
 from kragx.data.runs import Retrieved, Status, status_of
-from kragx.data.search_lists import SearchLists
-from kragx.data.searches import Search
-from kragx.data.stages import Stage
+from kragx.data.searches import Search, Stage
 from kragx.data.weights import INCLUSION, WEIGHT, weights_said
 from kragx.ground.errors import DataError
 
@@ -100,7 +98,8 @@ class Batch:
     @property
     def answered(self) -> Bools:
         """Which questions the retriever answered, if only with nothing."""
-        return np.array([status == "answered" for status in self.statuses], bool)
+        answered: Bools = np.array(self.statuses, "U8") == "answered"
+        return answered
 
     @property
     def grades(self) -> Floats:
@@ -138,11 +137,11 @@ class Batch:
     def queries(self) -> Sequence[Query]:
         """The questions with their gold."""
         more = zip(*self.more.values()) if self.more else repeat(())
+        queries = list[Query]()
         fields = zip(self.query_ids, self.questions, self.golds.golds(), more)
-        return [
-            Query(query_id, text, golds, **dict(zip(self.more, values)))
-            for query_id, text, golds, values in fields
-        ]
+        for query_id, text, golds, values in fields:
+            queries += [Query(query_id, text, golds, **dict(zip(self.more, values)))]
+        return queries
 
     def answers(self) -> Sequence[Retrieved | None]:
         """What was retrieved for each question; None where nothing says so."""
@@ -174,18 +173,6 @@ class Batch:
         return [*map(query_hash, self.queries())]
 
 
-class _Added(NamedTuple):
-    """A question of a batch, with the documents that were retrieved for it apart."""
-
-    golds: Columns
-    docs: Columns
-    line: int | None
-    query_id: str
-    question: str | None
-    more: Mapping[str, Any]
-    answer: Retrieved | None
-
-
 class BatchBuilder:
     """Fills batches question by question.
 
@@ -193,19 +180,23 @@ class BatchBuilder:
     """
 
     def __init__(self) -> None:
-        self._rows: list[_Added] = []
+        # Each a question's gold and documents, line, id, text, what few say, and the answer.
+        self._rows: list[tuple[Any, ...]] = []
         self._n_before = 0
 
-    def batches(self, sizes: Iterable[int]) -> Iterator[Batch]:
+    def batches(self, added: Iterable[int | None], usual: int = AT_ONCE) -> Iterator[Batch]:
         """Batches of what is added meanwhile; of a mistake what stands before it.
 
         Args:
-            sizes: says, each time that something may have been added, how many questions are a
-                batch; so are those with some million characters of new texts.
+            added: says, each time that something may have been added, how many questions are a
+                batch, or nothing; those with some million characters of new texts are one, too.
+            usual: how many where it says nothing.
         """
         try:
-            for size in sizes:
-                if self._rows and (len(self._rows) >= size or self._is_large):
+            for said in added:
+                size = said or usual
+                is_large = known_texts().n_characters - self._n_before > _MOST_NEW
+                if self._rows and (len(self._rows) >= size or is_large):
                     yield self.batch()
         except DataError:
             if self._rows:
@@ -213,10 +204,6 @@ class BatchBuilder:
             raise
         if self._rows:
             yield self.batch()
-
-    @property
-    def _is_large(self) -> bool:
-        return known_texts().n_characters - self._n_before > _MOST_NEW
 
     def add(self, line: int | None, query: Query, answer: Retrieved | None) -> None:
         """Add a question and what was retrieved for it."""
@@ -246,7 +233,7 @@ class BatchBuilder:
         golds = Columns.of_records(record.get("gold", []), "grade", mended=mended)
         docs = Columns.of_records(record.get("retrieved", []), "score", mended=mended)
         metadata = record.get("metadata")
-        query_id, text, query_type = (record.get(name) for name in _TEXTS)
+        query_id, text, query_type = map(record.get, _TEXTS)
         # Not `isinstance`: True is a whole number to it, and no id.
         if type(query_id) is int:
             query_id = str(query_id)
@@ -261,9 +248,10 @@ class BatchBuilder:
             and _agree(golds)
         ):
             return None
+        seconds = record.get("seconds")
         try:
             # What is wrong is for the checks to say, which name the line and the field.
-            seconds = clean_seconds(record.get("seconds"))
+            seconds = None if seconds is None else clean_seconds(seconds)
         except DataError:
             return None
         more = {} if query_type is None else {"query_type": query_type}
@@ -276,31 +264,40 @@ class BatchBuilder:
         if not self._rows:  # not before: who takes a batch may have the texts forgotten meanwhile
             known_texts().make_room()
             self._n_before = known_texts().n_characters
-        self._rows.append(_Added(golds.numbered(), docs.numbered(), *row))
+        texts = golds.texts and text_numbers(golds.texts), docs.texts and text_numbers(docs.texts)
+        self._rows.append((golds._replace(texts=texts[0]), docs._replace(texts=texts[1]), *row))
 
     def batch(self) -> Batch:
         """What was added; from here on it begins anew."""
         rows, self._rows = self._rows, []
-        answers = [row.answer for row in rows]
-        answered = [(n, answer) for n, answer in enumerate(answers) if answer is not None]
-        are_searched = any(answer.searches or not answer.has_list for _, answer in answered)
-        more = {
-            name: [row.more.get(name, _MORE[name]) for row in rows]
-            for name in set[str]().union(*(row.more for row in rows))
-        }
+        golds, docs, lines, query_ids, questions, mores, answers = [*zip(*rows)] or [()] * 7
+        seconds, errors = [None] * len(rows), dict[int, str]()
+        stages, are_searched = dict[int, tuple[Stage, ...]](), False
+        for n, answer in enumerate(answers):
+            if answer is None:
+                continue
+            seconds[n] = answer.seconds
+            are_searched |= bool(answer.searches) or not answer.has_list
+            if answer.error is not None:
+                errors[n] = answer.error
+            if answer.stages:
+                stages[n] = answer.stages
+        more = dict[str, list[Any]]()
+        for name in set[str]().union(*mores):
+            more[name] = [of_query.get(name, _MORE[name]) for of_query in mores]
         return Batch(
-            lines=[row.line for row in rows],
-            query_ids=[row.query_id for row in rows],
-            questions=[row.question for row in rows],
-            golds=Entries.of_lists([row.golds for row in rows]),
-            docs=Entries.of_lists([row.docs for row in rows]),
+            lines=lines,
+            query_ids=query_ids,
+            questions=questions,
+            golds=Entries.of_lists(golds),
+            docs=Entries.of_lists(docs),
             statuses=[*map(status_of, answers)],
-            seconds=[None if answer is None else answer.seconds for answer in answers],
-            errors={n: answer.error for n, answer in answered if answer.error is not None},
+            seconds=seconds,
+            errors=errors,
             more=more,
             forbidden_texts=_forbidden_texts(more[FORBIDDEN]) if FORBIDDEN in more else None,
             searches=SearchLists.of(answers) if are_searched else None,
-            stages={n: answer.stages for n, answer in answered if answer.stages},
+            stages=stages,
         )
 
 
@@ -311,11 +308,9 @@ _PLAIN = frozenset((*_TEXTS, "gold", "retrieved", "seconds", "metadata"))
 
 def _agree(golds: Columns) -> bool:
     """Whether no gold item is empty, or can contradict another, as two grades of one text do."""
-    grades, ids = (
-        {1.0 if grade is None else grade for grade in golds.numbers or ()},
-        golds.ids or (),
-    )
-    are_apart = len(grades) < 2 or (None not in ids and len({*ids}) == golds.n)
+    grades, ids = {*(golds.numbers or ())}, golds.ids or ()
+    n_grades = len(grades) - (grades >= {None, 1.0})  # which are one
+    are_apart = n_grades < 2 or (None not in ids and len({*ids}) == golds.n)
     return are_apart and all(map(str.strip, golds.texts or ()))
 
 
@@ -334,13 +329,7 @@ def batches_of(rows: Iterable[Row]) -> Iterator[Batch]:
 def batched(rows: Iterable[Row], size: int = AT_ONCE) -> Iterator[Batch]:
     """Questions and answers that are objects in batches; of a mistake what stands before it."""
     builder = BatchBuilder()
-
-    def sizes() -> Iterator[int]:
-        for row in rows:
-            builder.add(*row)
-            yield size
-
-    return builder.batches(sizes())
+    return builder.batches(starmap(builder.add, rows), size)
 
 
 def in_rows(batches: Iterable[Batch]) -> Iterator[Row]:

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import itertools
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from kragx.data.gold import Gold, GoldDataset, Query, gold_place, rank_place
 from kragx.data.lists import known_texts
 from kragx.data.problems import Problems
 from kragx.data.runs import Run
-from kragx.data.text import Mender
+from kragx.data.text import Mender, normalise
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.printing import joined, phrase
 
@@ -72,6 +73,11 @@ class Corpus:
         """The sources that its documents are of."""
         docs = self.docs.items()
         return frozenset(stretch_in(doc.metadata, name)[0] for name, doc in docs)
+
+    @cached_property
+    def normalised(self) -> str:
+        """All texts as they are compared, a line each."""
+        return "\n".join(normalise(doc.text or "") for doc in self.docs.values())
 
     def text(self, doc_id: str) -> str | None:
         """The text of an id; None if there is none.
@@ -140,11 +146,8 @@ class Corpus:
             self.text(item.id) if item.text is None and item.id is not None else item.text
             for item in items
         )
-        assert (
-            batch.forbidden_texts is not None
-        )  # another batch of the same questions forbids the same
-        lists = numbered([*texts], batch.forbidden_texts.n_texts.tolist())
-        return replace(batch, forbidden_texts=lists)
+        sizes = [len(of_query or ()) for of_query in batch.forbidden or ()]
+        return replace(batch, forbidden_texts=numbered([*texts], sizes))
 
     def gold(self, dataset: GoldDataset, needed_by: str | None = None) -> GoldDataset:
         """A gold set with texts; as `filled`."""
@@ -195,15 +198,7 @@ def _textless(gold: Gold) -> bool:
 
 
 class LackingError(DataError):
-    """Ids have no text, and something compares texts.
-
-    Attributes:
-        lacking: which ids.
-        needed_by: what compares them.
-    """
-
-    lacking: Lacking
-    needed_by: str
+    """Ids have no text, and something compares texts."""
 
 
 @dataclass
@@ -240,39 +235,28 @@ class Lacking:
 
     def error(self, needed_by: str) -> LackingError:
         """The error that counts them and names a few."""
-        golds = (gold_place(*place) for place in self.gold.values())
-        docs = (rank_place(*place) for place in self.retrieved.values())
-        first, *others = (
-            (side, self._named(ids, places))
-            for side, ids, places in (
-                ("gold", self.gold, golds),
-                ("retrieved", self.retrieved, docs),
+        (side, names), *others = (
+            (side, self._named([*ids], itertools.starmap(place, ids.values())))
+            for side, ids, place in (
+                ("gold", self.gold, gold_place),
+                ("retrieved", self.retrieved, rank_place),
             )
             if ids
         )
-        of_others = (joined(": ", [side, names]) for side, names in others)
         compared = phrase("{method!r} compares texts", method=needed_by) if needed_by else ""
-        error = LackingError(
-            joined("; ", [first[1], *of_others, compared]),
-            field=first[0],
+        return LackingError(
+            joined("; ", [names, *(joined(": ", other) for other in others), compared]),
+            field=side,
             remedy="add 'text', name the corpus that has them, or match by 'id'"
             if self.corpus.source is None
             else "add them to it, name the corpus that has them, or match by 'id'",
         )
-        error.lacking, error.needed_by = self, needed_by
-        return error
 
-    def add(self, later: Lacking) -> None:
-        """Add those of questions that come behind."""
-        # Those that are known come first, and keep their places.
-        self.gold = self.gold | later.gold | self.gold
-        self.retrieved = self.retrieved | later.retrieved | self.retrieved
-
-    def _named(self, ids: Collection[str | None], places: Iterable[str]) -> str:
+    def _named(self, ids: Sequence[str | None], places: Iterable[str]) -> str:
         """How many they are, and the first few with their places."""
         firsts = [
             phrase("{id} ({place})", id=shorten(doc_id), place=place)
-            for doc_id, place in islice(zip(ids, places), _SHOWN)
+            for doc_id, place in zip(ids[:_SHOWN], places)
         ]
         if len(ids) > _SHOWN:
             firsts.append(phrase("{n:,} more", n=len(ids) - _SHOWN))
@@ -437,8 +421,7 @@ def _records(path: str | Path, texts: TextFiles) -> Iterable[tuple[int, Any]]:
     if whole is None:
         return read_records(path, problems)
     value, lines = whole
-    objects = value if isinstance(value, list) else [value]
-    return ((lines.get((number,), 1), item) for number, item in enumerate(objects))
+    return zip(lines, value) if isinstance(value, list) else [(1, value)]
 
 
 def _of_rows(rows: Iterable[tabular.Row], path: str) -> _Entries:

@@ -86,7 +86,10 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
     fields: Mapping[str, Any] | None
     if isinstance(value, str):
         if strings:
-            return _of_text(value, mender)
+            try:
+                return chunk_of(value)
+            except UnicodeEncodeError:
+                return Doc(text=mender.mend(value))
         raise DataError(
             "an object is expected, not the string {value}",
             remedy='write {{"id": ...}} or {{"text": ...}}',
@@ -123,7 +126,7 @@ def as_docs(
     """
 
     def ranked(value: object) -> Doc:
-        if strings and is_pair(value):
+        if strings and isinstance(value, (tuple, list)) and is_pair(value):
             document, score = value
             return replace(as_doc(document, mender), score=clean_score(score))
         return as_doc(value, mender, strings)
@@ -136,13 +139,6 @@ def chunk_of(text: str) -> Doc:
     """The document that is a text and nothing else, one for all that have the same text."""
     text.encode()  # one with something to mend is not kept, as mending is counted
     return Doc(text=text)
-
-
-def _of_text(text: str, mender: Mender) -> Doc:
-    try:
-        return chunk_of(text)
-    except UnicodeEncodeError:
-        return Doc(text=mender.mend(text))
 
 
 def is_pair(value: object) -> TypeGuard[Sequence[Any]]:
@@ -375,7 +371,7 @@ def ranked(answer: Any, mender: Mender, place: str) -> tuple[Doc, ...]:
     Raises:
         DataError: it is none of these; the error quotes it.
     """
-    entries: Any = answer_list(answer)
+    entries: Any = answer if type(answer) is list else answer_list(answer)
     if entries is None and isinstance(answer, Mapping):
         if _are_scores(answer):
             scores = ((needed_id(key, mender), key, score) for key, score in answer.items())
@@ -387,7 +383,7 @@ def ranked(answer: Any, mender: Mender, place: str) -> tuple[Doc, ...]:
             )
         entries = _only_list(answer)
     entries = answer if entries is None else entries
-    if not _is_list(entries):
+    if type(entries) is not list and not _is_list(entries):
         raise _no_list(answer, "a list of documents is expected")
     return as_docs(entries, mender, place)
 

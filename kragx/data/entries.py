@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice, repeat
 from math import nan
 from operator import attrgetter, itemgetter, methodcaller
 from types import NoneType
@@ -13,9 +13,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from kragx.data.documents import Doc
+from kragx.data.documents import Doc, key_of
 from kragx.data.gold import Gold
-from kragx.data.lists import Floats, Ints, Lists, known_texts
+from kragx.data.lists import Bools, Floats, Ints, Lists, known_texts
+from kragx.data.runs import Retrieved
+from kragx.data.searches import UNKNOWN_DOC, Search, distinct_docs, lanes_of
 
 NO_TEXT = -1
 """Stands for the text of an entry that has none."""
@@ -46,18 +48,13 @@ class Columns(NamedTuple):
     @classmethod
     def of(cls, items: Sequence[Doc] | Sequence[Gold], number: str) -> Self:
         """Those of objects; `number` names their score, or grade."""
-        columns = [[*map(field, items)] for field in _FIELDS[number]]
-        # Nothing is said by None alone, nor by mappings and tuples that are empty.
-        return cls(
-            len(items),
-            *(
-                None
-                if column.count(None) == len(column)
-                or not (any(column) or not _EMPTY.issuperset(map(type, column)))
-                else column
-                for column in columns
-            ),
-        )
+        columns = list[Any]()
+        for field in _FIELDS[number]:
+            column = [*map(field, items)]
+            # Nothing is said by None alone, nor by mappings and tuples that are empty.
+            says_nothing = _EMPTY.issuperset(map(type, column)) and not any(column)
+            columns.append(None if says_nothing else column)
+        return cls(len(items), *columns)
 
     @classmethod
     def of_records(cls, values: object, number: str, *, mended: bool = False) -> Self | None:
@@ -83,8 +80,8 @@ class Columns(NamedTuple):
         texts, ids, numbers, metadata = map(fields.get, ("text", "id", number, "metadata"))
         if (
             (texts is None and (ids is None or None in ids) and values)  # which is a mistake
-            or (ids and not all(doc_id is None or doc_id.strip() for doc_id in ids))
-            or (numbers and not all(n is None or -_MOST < n < _MOST for n in numbers))  # or NaN
+            or not all(map(str.strip, map(str, ids or ())))
+            or not all(map(_MOST.__gt__, map(abs, {*(numbers or ())} - {None})))  # or NaN
             or not (mended or are_whole((*(texts or ()), *(ids or ()))))
         ):
             return None
@@ -95,27 +92,6 @@ class Columns(NamedTuple):
             numbers and [None if value is None else float(value) for value in numbers],
             [dict(about or {}) for about in metadata] if metadata and any(metadata) else None,
         )
-
-    def numbered(self) -> Self:
-        """The same with the numbers of texts among the known ones in their place."""
-        return (
-            self if self.texts is None else type(self)(self.n, text_numbers(self.texts), *self[2:])
-        )
-
-    def documents(self) -> Iterator[Doc]:
-        """The documents as objects."""
-        for text, doc_id, score, metadata, _ in self._rows():
-            yield Doc(doc_id, text, metadata or {}, score)
-
-    def golds(self) -> Iterator[Gold]:
-        """The gold items as objects."""
-        for text, gold_id, grade, metadata, alternatives in self._rows():
-            value = 1.0 if grade is None else grade
-            yield Gold(gold_id, text, value, alternatives or (), metadata or {})
-
-    def _rows(self) -> Iterator[tuple[Any, ...]]:
-        nothing = [None] * self.n
-        return zip(*(nothing if column is None else column for column in self[1:]))
 
 
 _FIELDS = {
@@ -165,36 +141,31 @@ class Entries:
     @classmethod
     def of(cls, items: Sequence[Doc] | Sequence[Gold], n: Sequence[int], number: str) -> Entries:
         """Those of objects, n of each question; `number` names their score, or grade."""
-        return cls.of_lists([Columns.of(items, number).numbered()], n)
+        columns = Columns.of(items, number)
+        texts = columns.texts and text_numbers(columns.texts)
+        return cls.of_lists([columns._replace(texts=texts)], n)
 
     @classmethod
     def of_lists(cls, lists: Sequence[Columns], n: Sequence[int] | None = None) -> Entries:
-        """Those of lists whose texts are numbers (`Columns.numbered`).
+        """Those of lists whose texts are numbers (`text_numbers`).
 
         Args:
             lists: one of each question; or, with `n`, of several questions.
             n: how many entries each question has.
         """
-
-        def column(name: str, unsaid: object = None) -> list[Any] | None:
-            parts = [getattr(of_list, name) for of_list in lists]
-            if parts.count(None) == len(parts):
-                return None
-            entries: list[Any] = []
-            for part, of_list in zip(parts, lists):
-                entries += [unsaid] * of_list.n if part is None else part
-            return entries
-
-        sizes = [of_list.n for of_list in lists]
-        texts = column("texts", NO_TEXT)
+        sizes, *fields = [*zip(*lists)] or [()] * len(Columns._fields)
+        columns = list[Any]()
+        for of_lists, unsaid in zip(fields, (NO_TEXT, None, None, None, ())):
+            column: list[Any] | None = None
+            if of_lists.count(None) < len(of_lists):
+                column = []
+                for part, size in zip(of_lists, sizes):
+                    column += [unsaid] * size if part is None else part
+            columns.append(column)
+        texts, *others = columns
         numbers = np.full(sum(sizes), NO_TEXT) if texts is None else np.array(texts, np.int64)
-        return cls(
-            Lists(known_texts().texts, numbers, np.array(sizes if n is None else n, np.int64)),
-            column("ids"),
-            column("numbers"),
-            column("metadata"),
-            column("alternatives", ()),
-        )
+        n_entries = np.array(sizes if n is None else n, np.int64)
+        return cls(Lists(known_texts().texts, numbers, n_entries), *others)
 
     @cached_property
     def values(self) -> Floats:
@@ -211,20 +182,13 @@ class Entries:
     def at(self, places: Ints, n: Ints) -> Self:
         """Those at some places, in lists of n each."""
         rows = places.tolist()
-
-        def column(values: Any) -> Any:
-            if values is None or isinstance(values, np.ndarray):
-                return values if values is None else values[places]
-            return [*map(values.__getitem__, rows)]
-
-        return type(self)(
-            Lists(self.texts.known, self.texts.numbers[places], n),
-            column(self.ids),
-            column(self.numbers),
-            column(self.metadata),
-            column(self.alternatives),
-            self.are_distinct,
-        )
+        columns: list[Any] = [Lists(self.texts.known, self.texts.numbers[places], n)]
+        for column in (self.ids, self.numbers, self.metadata, self.alternatives):
+            if column is None or isinstance(column, np.ndarray):
+                columns.append(column if column is None else column[places])
+            else:
+                columns.append([*map(column.__getitem__, rows)])
+        return type(self)(*columns, *[self.are_distinct])
 
     def part(self, queries: slice) -> Self:
         """Those of some questions in a row."""
@@ -264,31 +228,35 @@ class Entries:
 
     def golds(self) -> list[tuple[Gold, ...]]:
         """The gold items of each question."""
-        return self._by_question(self._columns.golds())
+        golds = list[Gold]()
+        for text, gold_id, grade, metadata, alternatives in self._rows():
+            value = 1.0 if grade is None else grade
+            golds.append(Gold(gold_id, text, value, alternatives or (), metadata or {}))
+        return self._by_question(golds)
 
     def documents(self) -> list[tuple[Doc, ...]]:
         """The documents of each question; those with one text and nothing else are one."""
-        is_text_alone = self.ids is None and self.numbers is None and self.metadata is None
-        if not (is_text_alone and self.have_texts):
-            return self._by_question(self._columns.documents())
-        numbers = self.texts.numbers.tolist()
-        docs = {number: Doc(text=self.texts.known[number]) for number in {*numbers}}
-        return self._by_question(map(docs.__getitem__, numbers))
+        if self.ids is self.numbers is self.metadata is None and self.have_texts:
+            numbers = self.texts.numbers.tolist()
+            docs = {number: Doc(text=self.texts.known[number]) for number in {*numbers}}
+            return self._by_question(map(docs.__getitem__, numbers))
+        rows = self._rows()
+        return self._by_question(Doc(row[1], row[0], row[3] or {}, row[2]) for row in rows)
 
-    @property
-    def _columns(self) -> Columns:
-        known, text_numbers, numbers = self.texts.known, self.texts.numbers.tolist(), self.numbers
-        return Columns(
-            len(text_numbers),
-            [None if number < 0 else known[number] for number in text_numbers],
-            self.ids,
-            numbers.tolist() if isinstance(numbers, np.ndarray) else numbers,
-            self.metadata,
-            self.alternatives,
-        )
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        """Text, id, number, metadata and alternatives of each entry."""
+        known, text_numbers = self.texts.known, self.texts.numbers.tolist()
+        texts: Iterable[str | None] = map(known.__getitem__, text_numbers)
+        if not self.have_texts:
+            texts = [None if number < 0 else known[number] for number in text_numbers]
+        nothing = [None] * len(text_numbers)
+        numbers = nothing if self.numbers is None else np.asarray(self.numbers, object).tolist()
+        others = self.metadata or nothing, self.alternatives or nothing
+        return zip(texts, self.ids or nothing, numbers, *others)
 
-    def _by_question(self, entries: Iterator[Any]) -> list[tuple[Any, ...]]:
-        return [tuple(islice(entries, n)) for n in self.texts.n_texts.tolist()]
+    def _by_question(self, entries: Iterable[Any]) -> list[tuple[Any, ...]]:
+        stream = repeat(iter(entries))
+        return [*map(tuple, map(islice, stream, self.texts.n_texts.tolist()))]
 
 
 def text_numbers(texts: Sequence[str | None]) -> list[int]:
@@ -303,3 +271,74 @@ def numbered(texts: Sequence[str | None], n: Sequence[int]) -> Lists:
     """Texts, n of each question, by their numbers among the known ones."""
     numbers = np.array(text_numbers(texts), np.int64)
     return Lists(known_texts().texts, numbers, np.array(n, np.int64))
+
+
+@dataclass(frozen=True)
+class SearchLists:
+    """The n searches for the q questions of a batch, one question after the other, in steps.
+
+    Attributes:
+        n: (q) how many each question has; 0 of one that has a list alone, or nothing.
+        step: (n) from 1 on.
+        lane: (n) from 0 on within a step; a search and its retries are one.
+        docs: what each search gave, a list for each; nothing of one that is not measured.
+        measured: (n) whether it is known what it gave.
+        failed: (n) whether it failed.
+        seconds, tokens: (n) what it took; NaN where nobody says.
+        reads: (q) what was read for each question, in order, each document once: by its number
+            among the question's distinct ones (by id and text: those of its list first, then what
+            searches add in order); `UNKNOWN_DOC` for one that no search returned; None where nobody
+            says.
+        has_list: (q) whether the documents of the batch are what was handed on in the end.
+        of_answers: (q) the same as objects.
+    """
+
+    n: Ints
+    step: Ints
+    lane: Ints
+    docs: Entries
+    measured: Bools
+    failed: Bools
+    seconds: Floats
+    tokens: Floats
+    reads: Sequence[tuple[int, ...] | None]
+    has_list: Bools
+    of_answers: Sequence[tuple[Search, ...]]
+
+    @classmethod
+    def of(cls, answers: Sequence[Retrieved | None]) -> SearchLists:
+        """Those of answers that are objects."""
+        of_answers = [() if answer is None else answer.searches for answer in answers]
+        searches = [*chain.from_iterable(of_answers)]
+        docs = [search.measured for search in searches]
+        return cls(
+            n=np.array([*map(len, of_answers)], np.int64),
+            step=np.array([search.step for search in searches], np.int64),
+            lane=np.array([*chain.from_iterable(map(lanes_of, of_answers))], np.int64),
+            docs=Entries.of([*chain.from_iterable(docs)], [*map(len, docs)], "score"),
+            measured=np.array([search.is_measured for search in searches], bool),
+            failed=np.array([search.error is not None for search in searches], bool),
+            seconds=np.array([search.seconds for search in searches], np.float64),
+            tokens=np.array([search.tokens for search in searches], np.float64),
+            reads=[None if answer is None else _read(answer) for answer in answers],
+            has_list=np.array([answer is None or answer.has_list for answer in answers], bool),
+            of_answers=of_answers,
+        )
+
+
+def _read(answer: Retrieved) -> tuple[int, ...] | None:
+    """What was read, as numbers of documents."""
+    lists = [search.read for search in answer.searches if search.read is not None]
+    # An empty list says that nothing was read; none at all, that nobody knows.
+    if not any(lists):
+        return () if lists else None
+    docs = distinct_docs(answer.documents, answer.searches)
+    numbers = {key: number for number, key in enumerate(docs)}
+
+    def number(entry: int | str | Doc) -> int | str:
+        if isinstance(entry, Doc):
+            return numbers.get(key_of(entry), entry.id or entry.text or "")
+        return entry
+
+    distinct = dict.fromkeys(map(number, chain.from_iterable(lists)))
+    return tuple(UNKNOWN_DOC if isinstance(entry, str) else entry for entry in distinct)

@@ -7,8 +7,9 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import chain, zip_longest
+from itertools import chain, count, zip_longest
 from math import isfinite
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -32,7 +33,7 @@ from kragx.data.turns import Turn
 from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight, unequal, weights_of
 from kragx.ground.errors import DataError, UsageError, inside
 from kragx.ground.messages import Phrase
-from kragx.ground.printing import Line, Part, Shown, Table, phrase, visible
+from kragx.ground.printing import Line, Part, Shown, phrase, visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,28 +137,13 @@ class Query:
         return 1 + sum(turn.role == "user" for turn in self.history)
 
 
-ROWS = 5
-"""So many questions are shown of a gold set, or a run."""
-
-_LONGEST = 60
-"""Characters of a text in a row of these."""
+_ID, _FORBIDDEN, _ASKS = attrgetter("id"), attrgetter(FORBIDDEN), attrgetter(WEIGHT, INCLUSION)
 
 
 def cut(text: str, longest: int) -> str:
     """A text in one line, of so many characters at most."""
     line = visible(text)
     return line if len(line) <= longest else f"{line[:longest]}…"
-
-
-def first_rows(columns: Sequence[str], rows: Sequence[Sequence[str]], n: int) -> Table:
-    """The first rows of n, whose texts are cut."""
-    note = phrase("and {n} more", n=n - len(rows)) if n > len(rows) else ""
-    return Table(
-        columns,
-        [[cut(text, _LONGEST) for text in row] for row in rows],
-        words=len(columns),
-        note=note,
-    )
 
 
 @dataclass(frozen=True)
@@ -199,10 +185,10 @@ class GoldDataset(Shown):
             raise DataError(
                 "{name}: the gold set holds no query; at least one is needed", name=self.name
             )
-        check_unique((query.id for query in self.queries), self.name)
+        check_unique(map(_ID, self.queries), self.name)
         # A circle may lead through several questions, each of which is right by itself.
-        if any(query.forbidden for query in self.queries):
-            check_versions(item for query in self.queries for item in query.forbidden or ())
+        if forbidden := [*filter(None, map(_FORBIDDEN, self.queries))]:
+            check_versions(chain.from_iterable(forbidden))
         # Asked for here, so that weights by which nothing counts are refused with the gold set.
         _ = self.weights
 
@@ -212,14 +198,15 @@ class GoldDataset(Shown):
 
         None where all are alike, so that every number is the one without weights.
         """
-        if all(query.weight == query.inclusion == 1 for query in self.queries):
+        if {*map(_ASKS, self.queries)} == {(1.0, 1.0)}:
             return None
         return unequal(weights_of(self.queries), self.name)
 
     @cached_property
     def may_forbid(self) -> bool:
         """Whether it says of any question what must not come, or has rules that do."""
-        return bool(self.forbidden) or any(query.forbidden is not None for query in self.queries)
+        items = [*map(_FORBIDDEN, self.queries)]
+        return bool(self.forbidden) or items.count(None) < len(items)
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -246,10 +233,10 @@ class GoldDataset(Shown):
 
     @cached_property
     def _by_id(self) -> dict[str, Query]:
-        return {query.id: query for query in self.queries}
+        return dict(zip(map(_ID, self.queries), self.queries))
 
     def describe(self) -> Iterator[Part]:
-        """How many questions and gold items there are, what some lack, and the first questions."""
+        """How many questions and gold items there are."""
         n_items = sum(len(query.gold) for query in self)
         yield Line(
             phrase(
@@ -258,31 +245,6 @@ class GoldDataset(Shown):
                 n=len(self),
                 items=n_items,
             )
-        )
-        for text, n in (
-            (phrase("questions without gold"), sum(not query.gold for query in self)),
-            (
-                phrase("questions marked unanswerable"),
-                sum(query.answerable is False for query in self),
-            ),
-            (
-                phrase("questions without a text, which no retriever can be asked"),
-                sum(not query.text for query in self),
-            ),
-        ):
-            if n:
-                yield Line(phrase("{noun}: {n}", noun=text, n=n))
-        yield first_rows(
-            ["query_id", phrase("question"), phrase("gold")],
-            [
-                [
-                    query.id,
-                    query.text or "-",
-                    "; ".join(gold.text or gold.id or "" for gold in query.gold),
-                ]
-                for query in self.queries[:ROWS]
-            ],
-            len(self),
         )
 
     @classmethod
@@ -307,7 +269,7 @@ class GoldDataset(Shown):
         mender = Mender()
         by_id = numbered(gold)
         for query_id, items in by_id:
-            if foreign_fields(items) is not None:
+            if type(items) is not list and foreign_fields(items) is not None:
                 raise UsageError(
                     "gold: a list of gold is expected for query {query_id!r}, not {items}",
                     remedy="put it in brackets: [[document], [document]] has one for each query",
@@ -321,18 +283,14 @@ class GoldDataset(Shown):
                 n_by_id=len(by_id),
             )
         texts = clean_each(queries or (), lambda text: clean_text(text, mender), field="queries")
-        rows = tuple(
-            Query(
-                query_id,
-                text,
-                as_golds(items, mender, f"query {query_id!r}"),
-                answerable=False if query_id in unanswerable else None,
-            )
-            for (query_id, items), text in zip_longest(by_id, texts)
-        )
+        rows = list[Query]()
+        for (query_id, items), text in zip_longest(by_id, texts):
+            golds = as_golds(items, mender, f"query {query_id!r}")
+            answerable = False if query_id in unanswerable else None
+            rows.append(Query(query_id, text, golds, answerable=answerable))
         if unanswerable:
             _check_unanswerable(rows, unanswerable)
-        return cls(rows, name=name, n_replaced_surrogates=mender.surrogates)
+        return cls(tuple(rows), name=name, n_replaced_surrogates=mender.surrogates)
 
 
 def _check_unanswerable(queries: Sequence[Query], ids: Collection[str]) -> None:
@@ -348,8 +306,8 @@ def _check_unanswerable(queries: Sequence[Query], ids: Collection[str]) -> None:
 def numbered(values: Sequence[Any] | Mapping[str, Any]) -> list[tuple[str, Any]]:
     """What Python values say of each query, by its id; those of a plain list are q1, q2, ..."""
     if isinstance(values, Mapping):
-        return [(str(query_id), value) for query_id, value in values.items()]
-    return [(f"q{number}", value) for number, value in enumerate(values, start=1)]
+        return [*zip(map(str, values), values.values())]
+    return [*zip(map("q{}".format, count(1)), values)]
 
 
 def query_hash(query: Query) -> bytes:
@@ -358,7 +316,7 @@ def query_hash(query: Query) -> bytes:
     A question without a history has no field of that name, nor has one of which nobody says what
     is forbidden, or that stands for one ask, drawn for sure.
     """
-    record = {name: getattr(query, name) for name in Query.__slots__}
+    record = dict(zip(Query.__slots__, attrgetter(*Query.__slots__)(query)))
     record |= {"gold": [*map(_gold_record, query.gold)], "metadata": dict(query.metadata)}
     for name, unsaid in _UNSAID:
         if record[name] == unsaid:
@@ -441,18 +399,10 @@ def as_golds(items: object, mender: Mender, place: str) -> tuple[Gold, ...]:
             place=place,
             kind=type(items).__name__,
         )
-    groups = clean_each(items, partial(gold_items, mender=mender), f"{place}, gold")
-    return tuple(chain.from_iterable(groups))
+    return clean_each(items, partial(as_gold, mender=mender), f"{place}, gold")
 
 
 _GOLD_FIELDS = dict.fromkeys(("id", *TEXT_FIELDS, "grade", "alternatives", "metadata")).keys()
-
-
-def gold_items(value: object, mender: Mender, strings: bool = True) -> tuple[Gold, ...]:
-    """`as_gold`; of pages (`page_gold`) that are items of their own several."""
-    if isinstance(value, Mapping) and not value.keys().isdisjoint(("doc", "pages", "each")):
-        return tuple(as_gold(item, mender, strings) for item in page_gold(value))
-    return (as_gold(value, mender, strings),)
 
 
 def as_gold(value: object, mender: Mender, strings: bool = True) -> Gold:
@@ -468,6 +418,8 @@ def as_gold(value: object, mender: Mender, strings: bool = True) -> Gold:
     if not isinstance(value, Mapping):
         doc = as_doc(value, mender, strings)
         return Gold(id=doc.id, text=doc.text, metadata=doc.metadata)
+    if not value.keys().isdisjoint(("doc", "pages")):
+        value = page_gold(value)
     doc_id, text, metadata = clean_fields(value, _GOLD_FIELDS, mender, strings)
     grade = clean_number(value.get("grade"), "grade")
     alternatives = value.get("alternatives")

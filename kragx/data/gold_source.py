@@ -10,7 +10,7 @@ from kragx.data.formats import format_names
 from kragx.data.gold import GoldDataset
 from kragx.data.reading import read_dataset
 from kragx.data.validation import target_problems
-from kragx.ground.errors import UsageError
+from kragx.ground.errors import UsageError, inside
 from kragx.ground.options import OneOf, check_options, fitting, is_text, optional
 
 _path = fitting(
@@ -24,8 +24,8 @@ def _names(value: Any) -> Any:
     if not isinstance(value, Mapping):
         raise UsageError("a mapping is expected")
     for name, column in value.items():
-        if not isinstance(column, str):
-            raise UsageError("a text is expected ({column!r})", field=str(name), column=column)
+        with inside(str(name)):
+            _text(column)
     return value
 
 

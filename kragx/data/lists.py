@@ -12,7 +12,7 @@ from threading import local
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Ints = NDArray[np.int64]
 """An array of whole numbers."""
@@ -129,10 +129,14 @@ class OfTexts:
 
     Args:
         make: says the numbers of distinct texts, none of them negative.
+        read: how a text is read before.
     """
 
-    def __init__(self, make: Callable[[list[str]], Ints]) -> None:
+    def __init__(
+        self, make: Callable[[list[str]], ArrayLike], read: Callable[[str], str] = str
+    ) -> None:
         self._make = make
+        self._read = read
         self.forget()
 
     def forget(self) -> None:
@@ -158,12 +162,12 @@ class OfTexts:
         values = self._values[numbers]
         if (values < 0).any():
             new = distinct(numbers[values < 0])
-            self._values[new] = self._make([*map(texts.__getitem__, new.tolist())])
+            self._values[new] = self._make([*map(self._read, map(texts.__getitem__, new.tolist()))])
             values = self._values[numbers]
         return values
 
 
-class Forms:
+class Forms(OfTexts):
     """Texts as somebody reads them, each read once and known by number.
 
     Args:
@@ -171,12 +175,8 @@ class Forms:
     """
 
     def __init__(self, read: Callable[[str], str]) -> None:
-        self._read = read
         self._forms = KnownTexts()
-        self._of_text = OfTexts(self._numbers)
-
-    def _numbers(self, texts: list[str]) -> Ints:
-        return np.array(self._forms.numbers(map(self._read, texts)), np.int64)
+        super().__init__(self._forms.numbers, read)
 
     @property
     def texts(self) -> list[str]:
@@ -186,11 +186,7 @@ class Forms:
     def make_room(self) -> None:
         """Forget all if there are many; between two batches."""
         if self._forms.make_room():
-            self._of_text.forget()
-
-    def of(self, texts: Sequence[str], numbers: Ints) -> Ints:
-        """The number of each text as it is read; see `OfTexts.of`."""
-        return self._of_text.of(texts, numbers)
+            self.forget()
 
 
 class Lists:
@@ -225,7 +221,7 @@ class Lists:
     def __getitem__(self, query: int) -> list[str]:
         start = self.starts[query]
         numbers = self.numbers[start : start + self.n_texts[query]].tolist()
-        return [self.known[number] for number in numbers]
+        return [*map(self.known.__getitem__, numbers)]
 
     def __iter__(self) -> Iterator[list[str]]:
         return map(self.__getitem__, range(len(self)))

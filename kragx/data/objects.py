@@ -14,7 +14,6 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from kragx.data.documents import Doc, rank_by_score
 from kragx.data.formats.format import Format
 from kragx.data.formats.other_tools import DEEPEVAL, RAGAS
 from kragx.data.formats.tabular import is_frame, rows_of_frame
@@ -127,7 +126,7 @@ def _rows(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _numbers(value: Any, names: Sequence[str]) -> object:
-    """Numbers by document by question; with a column of texts, documents by score.
+    """Numbers by document by question.
 
     Raises:
         DataError: a document stands twice, with two numbers, or one has none.
@@ -153,13 +152,7 @@ def _numbers(value: Any, names: Sequence[str]) -> object:
                 number=number,
                 of_query=of_query[str(document)],
             )
-    if names is not _SCORES or not rows or "text" not in rows[0]:
-        return numbers
-    texts = {tuple(str(row[name]) for name in columns[:2]): row["text"] for row in rows}
-    return {
-        query: [*rank_by_score([Doc(i, texts[query, i], score=n) for i, n in of_query.items()])]
-        for query, of_query in numbers.items()
-    }
+    return numbers
 
 
 def _of_ranx(value: Any) -> dict[str, dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -54,12 +54,6 @@ class Pages:
             for start, end in pages.ranges
         )
 
-    def __iter__(self) -> Iterator[Pages]:
-        """Each page alone."""
-        numbers = (n for first, last in self.ranges for n in range(first, last + 1))
-        yield from (Pages(((number, number),)) for number in numbers)
-        yield from (Pages((), (label,)) for label in self.labels)
-
     def __str__(self) -> str:
         return ",".join(map(str, self.plain))
 
@@ -103,34 +97,22 @@ def document_name(value: object) -> tuple[str, ...]:
     return tuple(part for part in text.split("/") if part not in ("", "."))
 
 
-def page_gold(value: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-    """The gold items of ``{"doc": "manual.pdf", "pages": [3, "7-9"]}``, as others are written.
+def page_gold(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The gold item of ``{"doc": "manual.pdf", "pages": [3, "7-9"]}``, as others are written.
 
-    Document and pages stand in the metadata, and name the item where it has no id. With
-    ``each`` every page is an item of its own; else the item is found with any of them.
+    Document and pages stand in the metadata, and name the item where it has no id. The item is
+    found with any of the pages.
 
     Raises:
         DataError: they are broken; the error's field says which.
     """
-    rest = {name: entry for name, entry in value.items() if name not in ("doc", "pages", "each")}
-    about, is_split = clean_metadata(rest.get("metadata")), value.get("each", False)
-    if not isinstance(is_split, bool):
-        raise DataError(
-            "must be true or false, not {is_split}", field="each", is_split=shorten(is_split)
-        )
+    rest = {name: entry for name, entry in value.items() if name not in ("doc", "pages")}
+    about = {**clean_metadata(rest.get("metadata"))}
     with inside("doc"):
-        doc = "/".join(document_name(value.get("doc")))
+        doc = name = "/".join(document_name(value.get("doc")))
+    about["doc"] = doc
     if value.get("pages") is not None:
         with inside("pages"):
             pages = Pages.read(value["pages"], least=1)
-        return tuple(
-            {
-                "id": f"{doc}#{part}",
-                **rest,
-                "metadata": {**about, "doc": doc, "pages": part.plain},
-            }
-            for part in (pages if is_split else [pages])
-        )
-    if is_split:
-        raise DataError("needs 'pages', each of which is an item", field="each")
-    return ({"id": doc, **rest, "metadata": {**about, "doc": doc}},)
+        name, about["pages"] = f"{doc}#{pages}", pages.plain
+    return {"id": name, **rest, "metadata": about}

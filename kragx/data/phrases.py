@@ -29,7 +29,8 @@ def are_short(texts: Sequence[Tokens], corpus: TokenCorpus, size: int = SHORT) -
         corpus: where the numbers come from.
         size: a number of tokens; three characters are one in scripts that write without spaces.
     """
-    short = np.array([0 < len(tokens) <= size * UNSPACED_FOR_ONE for tokens in texts], bool)
+    lengths = np.array([*map(len, texts)], np.int64)
+    short: Bools = (lengths > 0) & (lengths <= size * UNSPACED_FOR_ONE)
     for row in short.nonzero()[0].tolist():
         n_unspaced = int(corpus.unspaced[texts[row]].sum())
         n_words = len(texts[row]) - n_unspaced

@@ -3,8 +3,9 @@
 import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 
@@ -14,7 +15,7 @@ from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.document_rows import Role
 from kragx.data.formats.format import STANDS_FOR
 from kragx.data.formats.jsonl import file_name
-from kragx.data.formats.located import is_located
+from kragx.data.formats.parquet import is_located
 from kragx.data.gold import GoldDataset
 from kragx.data.objects import BOTH, gold_of, results_of, shape_of
 from kragx.data.problems import DataWarning
@@ -24,8 +25,6 @@ from kragx.data.source import Reading, kind_of_file
 from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import DataError, UsageError, shorten
 from kragx.ground.printing import phrase
-
-_SIGNS = " ?!.,;:…\"'“”‘’「」"
 
 
 def read_dataset(
@@ -213,35 +212,18 @@ def read_run_rows(
 
     Arguments and errors are those of `read_run`.
     """
-    rows, run = _run_of(source, dataset, columns, role)
-    return rows, run if dataset is None else _with_ids_of(dataset, run)
-
-
-def _run_of(
-    source: object,
-    dataset: GoldDataset | None,
-    columns: Mapping[str, str] | None,
-    role: Role | None,
-) -> tuple[GoldDataset | None, Run]:
-    """What was retrieved, with the ids that its source has, and the questions of these ids."""
     name = getattr(source, "name", None)
     source = results_of(source)
-    if isinstance(source, Run):
-        return None, source
-    if (lists := chroma_lists(source)) is not None:
+    if isinstance(source, Mapping) and (lists := chroma_lists(source)) is not None:
         source = lists
-    if isinstance(source, (str, Path)) and kind_of_file(source) == "run":
-        return None, trec.read_run(source)
-    if isinstance(source, Mapping) and not tabular.is_splits(source):
+    if isinstance(source, Run):
+        run = source
+    elif isinstance(source, (str, Path)) and kind_of_file(source) == "run":
+        run = trec.read_run(source)
+    elif isinstance(source, Mapping):
         named = name if isinstance(name, str) and name else "run"
-        return None, Run.from_documents(source, name=named)
-    if isinstance(source, Sequence) and _by_query(source):
-        if source and all(map(_is_whole, source)):
-            raise UsageError(
-                "run: a list of {n_source} retrievers, or of what they returned",
-                remedy="give each a name: {{'bm25': ..., 'dense': ...}}",
-                n_source=len(source),
-            )
+        run = Run.from_documents(source, name=named)
+    elif isinstance(source, Sequence) and _by_query(source):
         if dataset is not None and len(source) != len(dataset):
             raise UsageError(
                 "run: {n_source} lists of retrieved documents for {n_dataset} queries; "
@@ -249,10 +231,12 @@ def _run_of(
                 n_source=len(source),
                 n_dataset=len(dataset),
             )
-        ids = [query.id for query in dataset or ()]
         # By position once, here, where both have one length; from here on ids join them.
-        return None, Run.from_documents(dict(zip(ids, source)) if ids else source)
-    return _rows_and_run(source, dataset, columns, role)
+        ids = map(attrgetter("id"), dataset or ())
+        run = Run.from_documents(source if dataset is None else dict(zip(ids, source)))
+    else:
+        return _rows_and_run(source, dataset, columns, role)
+    return None, run if dataset is None else _with_ids_of(dataset, run)
 
 
 def _rows_and_run(
@@ -312,11 +296,6 @@ def _check_asks(dataset: GoldDataset, rows: GoldDataset) -> None:
                 )
 
 
-def _is_whole(value: object) -> bool:
-    """Whether an entry of a list is a retriever, or all that one returned."""
-    return callable(value) or isinstance(value, Run) or shape_of(value) is not None
-
-
 def _by_question(rows: GoldDataset, run: Run, dataset: GoldDataset) -> Run:
     """A run of rows without ids, each with its question as its id, as in tables without ids.
 
@@ -350,8 +329,8 @@ def _with_ids_of(
 ) -> Run:
     """A run with the gold set's ids where the two have none in common, by the questions.
 
-    Questions are told by their texts, else without case and signs around them, where one question
-    alone is alike. What the gold set does not ask keeps its own id; any other run stays as it is.
+    Questions are told by their texts. What the gold set does not ask keeps its own id; any other
+    run stays as it is.
 
     Args:
         dataset: the gold set.
@@ -359,35 +338,21 @@ def _with_ids_of(
         texts: the questions by the run's ids; those that it lacks are questions themselves.
     """
     # One id in common says that ids are meant: the others are missing, or extra.
-    if any(query_id in dataset for query_id in run):
+    if any(map(dataset.__contains__, run.results)):
         return run
-    by_text, loosely = (_ids_by_question(dataset, form) for form in (_plain_text, _loose_text))
-    results: dict[str, Retrieved] = {}
-    for question, retrieved in run.results.items():
-        text = texts.get(question, question)
-        alike = loosely.get(_loose_text(text), [])
-        ids = by_text.get(_plain_text(text)) or (alike if len(alike) == 1 else [question])
-        for query_id in ids:
-            results.setdefault(query_id, retrieved)
-    return replace(run, results=results)
-
-
-def _ids_by_question(dataset: GoldDataset, form: Callable[[str], str]) -> dict[str, list[str]]:
-    """The ids of questions by a form of their texts."""
     ids: dict[str, list[str]] = {}
     for query in dataset:
-        ids.setdefault(form(query.text or ""), []).append(query.id)
-    return ids
+        ids.setdefault(_plain_text(query.text or ""), []).append(query.id)
+    results: dict[str, Retrieved] = {}
+    for question, retrieved in run.results.items():
+        for query_id in ids.get(_plain_text(texts.get(question, question)), [question]):
+            results.setdefault(query_id, retrieved)
+    return replace(run, results=results)
 
 
 def _plain_text(text: str) -> str:
     """A text however its letters are composed and its words are set apart."""
     return " ".join(unicodedata.normalize("NFC", text).split())
-
-
-def _loose_text(text: str) -> str:
-    """The same without case, and without signs around it: question marks, quotes."""
-    return _plain_text(unicodedata.normalize("NFKC", text).casefold()).strip(_SIGNS)
 
 
 def read_runs(
@@ -430,14 +395,9 @@ def names_apart(paths: Sequence[str | Path]) -> list[str]:
 
 
 def named_twice(paths: Sequence[str | Path]) -> str:
-    """What is named twice, by both names if they differ: a link and a detour lead to one place."""
-    names: dict[Path, str] = {}
-    for name in map(str, paths):
-        place = Path(name).resolve()
-        if place in names:
-            return name if names[place] == name else f"{names[place]} (also named {name})"
-        names[place] = name
-    return ""
+    """What is named twice, if only by a link or a detour; empty if nothing is."""
+    places = [Path(path).resolve() for path in paths]
+    return next((str(path) for path, place in zip(paths, places) if places.count(place) > 1), "")
 
 
 def nothing_retrieved(path: str) -> DataError:
@@ -467,7 +427,7 @@ def is_source(value: object) -> bool:
     if (shape := shape_of(value)) is not None:
         return shape.holds == BOTH
     listed = isinstance(value, Sequence) and not _by_query(value)
-    return isinstance(value, (str, Path)) or listed or tabular.is_table(value)
+    return isinstance(value, (str, Path)) or listed or tabular.is_frame(value)
 
 
 def are_rows(value: object) -> bool:
@@ -479,15 +439,15 @@ def are_rows(value: object) -> bool:
 def _by_query(value: object) -> bool:
     """Whether a Python value lists documents by query, and is not rows of a file's fields."""
     if isinstance(value, Mapping):
-        return not (tabular.is_splits(value) or FORMATS["llamaindex"].recognises(value))
+        return not FORMATS["llamaindex"].recognises(value)
     if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
         return False
     first = value[0] if value else ()
     if isinstance(first, (str, Path)):
         return not is_located(value)
-    if answer_list(first) is not None:
-        return True
-    # A mapping is a row, or ``{document id: grade}``.
-    return not isinstance(first, Mapping) or all(
-        isinstance(grade, (int, float)) for grade in first.values()
+    # A mapping is a row, or ``{document id: grade}``, or a database's answer.
+    return (
+        not isinstance(first, Mapping)
+        or answer_list(first) is not None
+        or all(isinstance(grade, (int, float)) for grade in first.values())
     )

@@ -5,27 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
-from statistics import median
+from itertools import chain
+from operator import itemgetter
 from typing import Any, Literal
 
 from kragx.data.documents import Doc, is_answer, ranked
-from kragx.data.gold import ROWS, check_unique, cut, first_rows, numbered
+from kragx.data.gold import check_unique, numbered
 from kragx.data.search_records import searches_of
 from kragx.data.searches import (
     ListName,
     Order,
     Search,
     Searches,
+    Stage,
     distinct_by_identity,
     list_of,
     settled,
     with_docs,
 )
-from kragx.data.stages import Stage
 from kragx.data.text import Mender
 from kragx.ground.errors import DataError, UsageError, inside
-from kragx.ground.printing import Line, Part, Shown, duration, phrase, warning
+from kragx.ground.printing import Line, Part, Shown, phrase, warning
 
 Status = Literal["answered", "missing", "failed"]
 """Whether a retriever answered a query, if only with an empty list."""
@@ -214,7 +214,7 @@ class Run(Shown):
         return replace(first, settings={**first.settings, "runs": len(several)}, reruns=reruns)
 
     def describe(self) -> Iterator[Part]:
-        """How many questions got how much, who failed, the times, and the first lists."""
+        """How many questions got how much, and on how many it failed."""
         answers = list(self.results.values())
         answered = [answer for answer in answers if answer.error is None]
         yield Line(
@@ -228,30 +228,10 @@ class Run(Shown):
         )
         if self.reruns:
             yield Line(phrase("asked {n} times; shown is the first", n=len(self.every)))
-        if n_empty := sum(not answer.documents for answer in answered):
-            noun = phrase("queries answered with an empty list")
-            yield Line(phrase("{noun}: {n}", noun=noun, n=n_empty))
         if failures := self.failures:
-            query_id, error = next(iter(failures.items()))
             yield warning(
-                phrase(
-                    "failed on {n} of {of} questions; the first: {query}: {error}",
-                    n=len(failures),
-                    of=len(answers),
-                    query=query_id,
-                    error=cut(error, 200),
-                )
+                phrase("failed on {n} of {of} questions", n=len(failures), of=len(answers))
             )
-        if seconds := [answer.seconds for answer in answered if answer.seconds is not None]:
-            yield Line(phrase("median time: {duration}", duration=duration(median(seconds))))
-        yield first_rows(
-            ["query_id", phrase("documents"), phrase("first document")],
-            [
-                [query_id, str(len(answer.documents)), _first(answer)]
-                for query_id, answer in islice(self.results.items(), ROWS)
-            ],
-            len(answers),
-        )
 
     @classmethod
     def from_documents(
@@ -272,10 +252,10 @@ class Run(Shown):
         """
         mender = Mender()
         by_id = numbered(retrieved)
-        check_unique((query_id for query_id, _ in by_id), name)
-        results = {
-            query_id: _answer(docs, mender, f"query {query_id!r}") for query_id, docs in by_id
-        }
+        check_unique(map(itemgetter(0), by_id), name)
+        results = dict[str, Retrieved]()
+        for query_id, docs in by_id:
+            results[query_id] = _answer(docs, mender, f"query {query_id!r}")
         return cls(results, name=name, n_replaced_surrogates=mender.surrogates)
 
 
@@ -298,14 +278,6 @@ def status_of(answer: Retrieved | None) -> Status:
 def every_run(runs: Iterable[Run]) -> list[Run]:
     """Some runs, with the reruns of each behind it."""
     return [run for first in runs for run in first.every]
-
-
-def _first(retrieved: Retrieved) -> str:
-    """What stands first in a list, or why nothing does."""
-    if retrieved.error is not None:
-        return retrieved.error
-    doc = next(iter(retrieved.documents), None)
-    return "-" if doc is None else doc.text or doc.id or ""
 
 
 def _answer(answer: object, mender: Mender, place: str) -> Retrieved:

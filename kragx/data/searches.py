@@ -1,14 +1,16 @@
-"""Searches: what somebody who asks several times, such as an agent, got for one question."""
+"""Searches: what somebody who asks several times, such as an agent, got for one question.
+
+And stages: what each step of a retrieving chain returned to it, beside its answer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
 from typing import Any, Literal
 
 from kragx.data.documents import Doc, Key, clean_each, key_of, normal_form
-from kragx.data.stages import Stage
 from kragx.ground.errors import DataError, inside
 
 ListName = Literal["retrieved", "first", "last", "all", "read"]
@@ -23,6 +25,34 @@ UNKNOWN_DOC = -1
 
 UNTOLD = "failed without a reason"
 """The error of a search that failed with an empty message: stored, that would be no error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What one step returned to one question.
+
+    Attributes:
+        name: the step's own; no other of the question has it.
+        inputs: the names of the stages whose documents it got: none of a step that searches, the
+            members of a fusion, the list that is reranked.
+        documents: what it returned, in order.
+        seconds: how long it took, with all that happened within it.
+        error: why it failed or did not end; None if it did.
+
+    Examples:
+        >>> from kragx import Doc, Retrieved, Stage
+        >>> search = Stage("bm25", documents=(Doc("c1"), Doc("c2")))
+        >>> rerank = Stage("reranker", inputs=("bm25",), documents=(Doc("c2"),))
+        >>> answer = Retrieved((Doc("c2"),), stages=(search, rerank))
+        >>> [stage.name for stage in answer.stages]
+        ['bm25', 'reranker']
+    """
+
+    name: str
+    inputs: tuple[str, ...] = ()
+    documents: tuple[Doc, ...] = ()
+    seconds: float | None = None
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,3 +322,10 @@ def _read_docs(searches: Sequence[Search]) -> tuple[Doc, ...] | None:
         doc = entry if isinstance(entry, Doc) else Doc(str(entry))
         distinct.setdefault(key_of(doc), doc)
     return tuple(distinct.values())
+
+
+def last_stages(stages: Iterable[Stage]) -> Iterator[Stage]:
+    """The stages whose documents no other stage got."""
+    stages = tuple(stages)
+    inputs = {name for stage in stages for name in stage.inputs}
+    return (stage for stage in stages if stage.name not in inputs)

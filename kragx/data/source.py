@@ -4,37 +4,36 @@ A source holds records, which `Reading` takes out of each kind of file, and all 
 of the `FORMATS`, recognised by its fields.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from itertools import chain
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
 from kragx.data.batch import Batch, BatchBuilder, Row, in_rows
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats import FORMATS, every_format, format_named, format_names, tabular, trec
-from kragx.data.formats.document_rows import (
-    DocumentRows,
-    Role,
-    column_like,
-    fields_of,
-    hint,
-    in_yaml,
-)
+from kragx.data.formats.document_rows import DocumentRows, Role, fields_of
 from kragx.data.formats.format import FORBIDDEN_IDS, STANDS_FOR, Fields, Format
-from kragx.data.formats.jsonl import Place, ending, file_name, first_line, read_records, read_whole
-from kragx.data.formats.located import files_of, is_located, located_name, shown
-from kragx.data.formats.parquet import ParquetTable
+from kragx.data.formats.jsonl import (
+    ending,
+    file_name,
+    first_line,
+    json_value,
+    read_records,
+    read_whole,
+)
+from kragx.data.formats.parquet import ParquetTable, files_of, is_located, located_name, shown
 from kragx.data.formats.trec import Beir, beir_of
 from kragx.data.gold import Gold, Query, named_items
 from kragx.data.problems import Problems
-from kragx.data.rules import RULES_EXAMPLE, RuleSet
-from kragx.data.rules_read import SELDOM, WEIGHING, names_in, rules_before
+from kragx.data.rules import RuleSet
 from kragx.data.search_records import SEARCHES
-from kragx.data.text import normalise
+from kragx.data.text import Mender, normalise
 from kragx.ground.errors import DataError, UsageError, shorten
-from kragx.ground.printing import phrase
 
 _Rows = Iterator[tuple[int | None, Mapping[str, Any]]]
 """Records, each with the line on which it begins."""
@@ -42,15 +41,17 @@ _Rows = Iterator[tuple[int | None, Mapping[str, Any]]]
 _Place = tuple[str, int | None]
 """A file and a line."""
 
+_EMPTY_TEXT = "an empty text; it is in every document, so it matches everything"
 _EXAMPLE = '{"query_id": "q1", "query": "...", "gold": [{"text": "..."}]}'
-_QUESTIONS = ("question", "query", "질문", "질의", "문제", "user_query")
-# What an answer rests on before the answer: what is found is matched with what stood somewhere.
-_PASSAGES = ("passage", "evidence", "근거", "context", "본문", "정답", "answer", "답변", "답")
-_FOUND = ("retriev", "results", "hits", "contexts", "검색 결과", "검색결과")
-_IDS = ("query_id", "question_id", "qid", "id", "no", "no.", "#", "번호", "연번", "순번")
-
 _AT_ONCE = 2048
 """Records of a batch, at most: so many are read, and then matched, that caches stay warm."""
+
+
+WEIGHING = tuple(form(name) for name in STANDS_FOR for form in (str, str.title, str.upper))
+"""What a column is called that says how many asks a question stands for, or how it was drawn."""
+
+SELDOM = (FORBIDDEN, FORBIDDEN_IDS, SEARCHES)
+"""What changes how a source is evaluated that has it."""
 
 
 @dataclass(eq=False)
@@ -95,8 +96,9 @@ class Reading:
         name = self.format_name
         self.format: Format | None = None if name is None else format_named(name)
         self._columns: Mapping[str, str] = self.columns or {}
-        tabular.check_columns(self._columns)
-        self.source = source = tabular.only_split(self.source)
+        if self._columns:
+            tabular.check_columns(self._columns)
+        source = self.source
         self.beir: Beir | None = beir_of(source)
         is_parquet = isinstance(source, ParquetTable) or is_located(source)
         self.is_located: bool = is_parquet and self.beir is None
@@ -108,8 +110,7 @@ class Reading:
             is_file=self.path is not None,
         )
         self.by_lines: bool = self.lines is not None
-        self._is_table, self._is_json = False, self.by_lines
-        self._lines: Mapping[Place, int] = {}  # of the parts of a file that is one record
+        self._is_json = self.by_lines
 
     @cached_property
     def forbidden(self) -> Mapping[str, Any]:
@@ -137,15 +138,15 @@ class Reading:
     @property
     def may_forbid(self) -> bool | None:
         """Whether anything may be forbidden in it; None where that takes reading it."""
-        return bool(self.forbidden) or self._may_have(FORBIDDEN, FORBIDDEN_IDS)
-
-    def _may_have(self, *names: str) -> bool | None:
-        return None if self._seldom is None else not self._seldom.isdisjoint(names)
+        if self.forbidden or self._seldom is None:
+            return bool(self.forbidden) or None
+        return not self._seldom.isdisjoint((FORBIDDEN, FORBIDDEN_IDS))
 
     @property
     def may_search(self) -> bool | None:
         """Whether a question of it may have searches; None where that takes reading it."""
-        return SEARCHES in self._columns or self._may_have(SEARCHES)
+        is_said = SEARCHES in self._columns
+        return is_said or (None if self._seldom is None else SEARCHES in self._seldom)
 
     @property
     def may_weigh(self) -> bool:
@@ -183,9 +184,7 @@ class Reading:
         # Whoever wants all problems wants them in their order: nothing is read ahead.
         size = _AT_ONCE if self.problems.strict else 1
         for number, (line, record) in self._records():
-            if len(record) == 1 and FORBIDDEN in record:
-                self._check_rules(line, record[FORBIDDEN])
-            else:
+            if [*record] != [FORBIDDEN] or record[FORBIDDEN] != self.forbidden:
                 self._add(builder, first, line, record, number)
             yield 1 if len(first) == 1 else size  # of the first it is told soon
 
@@ -205,7 +204,7 @@ class Reading:
             if query_id is not None:
                 first[query_id] = self.problems.file, line
                 return
-        fields = Fields(record, self.format, self.problems, line, number, self._lines)
+        fields = Fields(record, self.format, self.problems, line, number)
         for query, answer in self.format.read(fields):
             place = self.problems.file, fields.line
             if query.id in first:
@@ -229,9 +228,9 @@ class Reading:
             rows: _Rows
             if self.is_nested(table):
                 self.format = FORMATS["gold"]
-                rows = table.records(self.problems)
+                rows = table.records()
             else:
-                rows = self._of_table(table.rows(self.problems))
+                rows = self._of_table(table.rows())
             yield from enumerate(self._with_format(rows), start=1)
 
     def is_nested(self, table: ParquetTable) -> bool:
@@ -239,24 +238,9 @@ class Reading:
         is_gold = self.format in (None, FORMATS["gold"]) and not self._columns
         return is_gold and table.is_nested()
 
-    def _check_rules(self, line: int | None, rules: object) -> None:
-        """Report rules that nobody has read before the questions (`forbidden`)."""
-        if not isinstance(rules, Mapping):
-            message = f"rules by name are expected, not {shorten(rules)}; {RULES_EXAMPLE}"
-            self.problems.add(line, FORBIDDEN, message)
-        elif rules != self.forbidden:
-            message = (
-                "rules stand on the first line of a JSON Lines file; put all of them there, or "
-                "under 'forbidden' in a config"
-            )
-            self.problems.add(line, FORBIDDEN, message)
-
     @property
     def empty(self) -> DataError:
         """The error of a file without any query."""
-        if self._is_table:
-            problem = phrase("the table has a header and no rows")
-            return DataError(problem, path=self.problems.file)
         return DataError(
             "the file holds no query",
             path=self.problems.file,
@@ -272,9 +256,10 @@ class Reading:
         passed = []
         for line, record in rows if self.format is None else ():
             passed.append((line, record))
-            self.format = next((form for form in every_format() if form.recognises(record)), None)
-            if self.format is not None:
-                return chain(passed, rows)
+            for form in every_format():
+                if form.recognises(record):
+                    self.format = form
+                    return chain(passed, rows)
         if passed:
             line, record = next((row for row in passed if [*row[1]] != [FORBIDDEN]), passed[0])
             if "query_id" not in record:
@@ -282,11 +267,12 @@ class Reading:
                     if (problem.field or "").startswith("columns."):
                         raise problem.error()  # a mapped column is not there, and that is why
                 raise DataError(
-                    "not recognised as a gold set or as results; its fields are {fields}; "
-                    "{hint}; or name its format ({formats})",
+                    "not recognised as a gold set or as results; its fields are {fields}; say "
+                    "which column holds what, as columns: {columns} in a config or --column "
+                    "FIELD=COLUMN (kragx convert); or name its format ({formats})",
                     path=self.problems.file if line is None else f"{self.problems.file}:{line}",
                     fields=", ".join(map(repr, record)),
-                    hint=hint(record, self._columns) or _columns_hint(record),
+                    columns="{question: ..., answer_passage: ...}",
                     formats=", ".join(format_names()),
                 )
             self.format = FORMATS["gold"]
@@ -342,12 +328,10 @@ class Reading:
             return read_records(path, self.problems)
         value, lines = whole
         if isinstance(value, list):
-            return self._objects((lines[number,], item) for number, item in enumerate(value))
-        self._lines = lines
+            return self._objects(zip(lines, value))
         return self._objects([(1, value)])
 
     def _of_table(self, rows: Iterable[tabular.Row]) -> _Rows:
-        self._is_table = True
         return self._named(tabular.filled(rows))
 
     def _named(self, rows: _Rows) -> _Rows:
@@ -376,31 +360,6 @@ class Reading:
                 self.problems.add(line, None, f"an object is expected, not {shorten(value)}")
 
 
-def _columns_hint(names: Iterable[str]) -> str:
-    """How to say what an unknown table holds, by what its columns are called."""
-    columns = list(names)
-    retrieved = column_like(columns, _FOUND)
-    if retrieved is not None:
-        return phrase(
-            "results hold one question a line, as {line}; {found} seems to say what was retrieved",
-            line='{"query_id": ..., "gold": [{"text": ...}], "retrieved": [{"text": ...}]}',
-            found=in_yaml(retrieved),
-        )
-    question = column_like(columns, _QUESTIONS)
-    passage = in_yaml(column_like([name for name in columns if name != question], _PASSAGES))
-    asked = in_yaml(question)
-    # Called so as a whole: "no" and "id" stand in many other words.
-    number = next((column for column in columns if str(column).casefold() in _IDS), None)
-    with_id = "" if number is None else f"query_id: {in_yaml(number)}, "
-    return phrase(
-        "say which column holds what, as columns: {columns} in a config, or, where it holds ids, "
-        "{ids}; on the command line kragx convert takes --column FIELD=COLUMN for each, and "
-        "writes what every other command reads",
-        columns=f"{{{with_id}question: {asked}, answer_passage: {passage}}}",
-        ids=f"{{{with_id or 'query_id: ..., '}query: {asked}, relevant_chunk_ids: {passage}}}",
-    )
-
-
 def stands_twice(query_id: str, place: _Place, first: _Place) -> str:
     """What is wrong with an id that stood at another place (file and line) before."""
     position = f"on line {first[1]}" if first[0] == place[0] else f"in {first[0]}:{first[1]}"
@@ -414,11 +373,9 @@ def contradictions(query: Query) -> Iterator[tuple[str, str]]:
     if query.answerable is False and (n_wanted := sum(gold.grade > 0 for gold in golds)):
         yield "answerable", f"false, but there are {n_wanted} gold items; keep one of the two"
     for position, gold in enumerate(golds):
-        if gold.alternatives or (gold.text is not None and not gold.text.strip()):
-            for place, item in named_items(position, gold):
-                if item.text is not None and not item.text.strip():
-                    message = "an empty text; it is in every document, so it matches everything"
-                    yield f"{place}.text", message
+        for place, item in named_items(position, gold):
+            if item.text is not None and not item.text.strip():
+                yield f"{place}.text", _EMPTY_TEXT
     first: dict[tuple[str | None, str, str], int] = {}
     are_alike = all(gold.grade == golds[0].grade for gold in golds)
     for position, gold in enumerate(() if are_alike else golds):
@@ -467,3 +424,69 @@ def kind_of(path: str | Path, first: str) -> str:
         is_table = len(columns) == 4 and is_named
         return "qrels" if suffix == ".tsv" and kind == "qrels" and not is_table else "table"
     return kind or "json"
+
+
+# -- what is known before it is read ---------------------------------------------------------------
+
+
+def rules_before(source: object) -> Mapping[str, Any]:
+    """The rules that stand before the first question, or in the schema of a Parquet file.
+
+    Args:
+        source: as of `kragx.read_dataset`.
+    """
+    if isinstance(source, ParquetTable) or is_located(source):
+        return next((rules for table in _tables(source) if (rules := table.rules())), {})
+    first: object = None
+    if isinstance(source, (str, Path)):
+        if Path(source).is_file() and ending(source) not in tabular.READERS:
+            line = first_line(source)
+            if line.startswith("{") and f'"{FORBIDDEN}"' in line:
+                with suppress(ValueError):  # which whoever reads the file says
+                    first = json_value(line, Mender())
+    elif isinstance(source, Sequence) and source:
+        first = source[0]
+    return first[FORBIDDEN] if isinstance(first, Mapping) and [*first] == [FORBIDDEN] else {}
+
+
+def _tables(source: Any) -> Iterable[ParquetTable]:
+    return [source] if isinstance(source, ParquetTable) else map(ParquetTable, files_of(source))
+
+
+def names_in(
+    source: object, names: Collection[str], encoding: str | None = None
+) -> frozenset[str] | None:
+    """Which of some fields a source may have; None of standard input.
+
+    A file is looked through once, for their names, in a small part of the time of reading it.
+
+    Args:
+        source: as of `kragx.read_dataset`.
+        names: of the fields.
+        encoding: of CSV, where it is named.
+    """
+    present: Iterable[Any] = ()
+    if isinstance(source, ParquetTable) or is_located(source):
+        present = chain.from_iterable(table.columns() for table in _tables(source))
+    elif isinstance(source, (str, Path)):
+        return None if str(source) == "-" else frozenset(_in_file(source, names, encoding))
+    elif tabular.is_frame(source):
+        present = getattr(source, "column_names", getattr(source, "columns", ()))
+    elif isinstance(source, Mapping):
+        present = source
+    elif isinstance(source, Sequence):
+        present = chain.from_iterable(record for record in source if isinstance(record, Mapping))
+    return frozenset(names).intersection(present)
+
+
+def _in_file(path: str | Path, names: Collection[str], encoding: str | None) -> Collection[str]:
+    place = Path(path)
+    if not place.is_file() or not place.stat().st_size:
+        return ()
+    # Whose bytes say nothing may have any.
+    if encoding is not None or str(path).endswith((".gz", ".xlsx", ".xls")):
+        return names
+    # A text may well say "searches"; in JSON the name of a field stands in quotes.
+    quote = "" if ending(path) in tabular.READERS else '"'
+    with place.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        return [name for name in names if content.find(f"{quote}{name}{quote}".encode()) >= 0]

@@ -112,18 +112,12 @@ def file_names(names: Iterable[str]) -> list[str]:
     files: dict[str, str] = {}  # as some file systems do not tell cases and forms of marks apart
     for name in names:
         stem = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", inert(name, "_"))[:60].strip(". ") or "_"
-        if _DEVICE.fullmatch(stem.split(".")[0].rstrip()):
-            stem = f"_{stem}"
         file, number = stem, 1
         while (key := folded(file)) in files:
             number += 1
             file = f"{stem}-{number}"
         files[key] = file
     return [*files.values()]
-
-
-_DEVICE = re.compile(r"con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]", re.IGNORECASE)
-"""Names that Windows keeps for devices, whatever ending follows."""
 
 
 def folded(name: str) -> str:

@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib.metadata import version
 from itertools import chain
 from types import SimpleNamespace
@@ -92,7 +92,7 @@ class UnicodeTokenizer:
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of tokens of each text, in order."""
-        return (words(text, casefold=self.casefold) for text in texts)
+        return map(words if self.casefold else partial(words, casefold=False), texts)
 
 
 Passages = Literal["words", "characters"]
@@ -377,41 +377,30 @@ def tokenizer(spec: object, *, field: str = "tokenizer") -> Tokenizer:
         >>> tokenizer({"name": "char", "n": 3})
         CharTokenizer(n=3, spaces='kept')
     """
+    if isinstance(spec, Tokenizer) and not isinstance(spec, type):
+        return spec
+    if callable(spec) and not isinstance(spec, type):
+        return FunctionTokenizer(spec)
     with inside(field, kind=UsageError):
-        return _tokenizer(spec)
-
-
-def _tokenizer(spec: object) -> Tokenizer:
-    match spec:
-        case str():
-            name, options = spec, {}
-        case Mapping():
-            options = {str(key): value for key, value in spec.items()}
-            name = options.pop("name", None)
-            if not isinstance(name, str):
-                raise UsageError(
-                    "{spec!r} has no 'name'",
-                    remedy="write for example {{name: char, n: 3}}",
-                    spec=dict(spec),
-                )
-        case Tokenizer() if not isinstance(spec, type):
-            return spec
-        case _ if callable(spec) and not isinstance(spec, type):
-            return FunctionTokenizer(spec)
-        case _:
+        if not isinstance(spec, (str, Mapping)):
+            problem = phrase("{spec!r} is not a tokenizer", spec=spec)
+            raise UsageError(problem, remedy=nearest("", TOKENIZERS))
+        options = dict[str, Any]({"name": spec} if isinstance(spec, str) else spec)
+        name = options.pop("name", None)
+        if not isinstance(name, str):
             raise UsageError(
-                phrase("{spec!r} is not a tokenizer", spec=spec), remedy=nearest("", TOKENIZERS)
+                "{spec!r} has no 'name'",
+                remedy="write for example {{name: char, n: 3}}",
+                spec=options,
             )
-    if ":" in name:
-        # What an import path leads to may be a function, or whatever else stands for one.
-        return _tokenizer(plugins.build(name, options, takes_one=True))
-    factory = TOKENIZERS.get(name)
-    if factory is None:
-        raise UsageError(
-            phrase("unknown name {name!r}", name=name), remedy=nearest(name, TOKENIZERS)
-        )
-    plugins.check_arguments(factory, options, repr(name))
-    return factory(**options)
+        if ":" in name:
+            # What an import path leads to may be a function, or whatever else stands for one.
+            return tokenizer(plugins.build(name, options, takes_one=True), field="")
+        if name not in TOKENIZERS:
+            problem = phrase("unknown name {name!r}", name=name)
+            raise UsageError(problem, remedy=nearest(name, TOKENIZERS))
+        plugins.check_arguments(TOKENIZERS[name], options, repr(name))
+        return TOKENIZERS[name](**options)
 
 
 def describe(tokenizer: Tokenizer) -> dict[str, Any]:

@@ -2,9 +2,11 @@
 
 import itertools
 import re
+from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,31 +173,29 @@ class TokenCorpus:
         self.tokens = np.concatenate((self.tokens, np.array(tokens, np.int32)))
         self.texts += texts
 
-    def add(self, texts: Iterable[str]) -> None:
-        """Tokenise the texts that are new, as one batch; where that is interrupted, forget all."""
+    def add(self, texts: Iterable[str]) -> Ints:
+        """Tokenise the texts that are new, as one batch; where that is interrupted, forget all.
+
+        Returns:
+            The row of each text.
+        """
         texts = [*texts]
         new = [*dict.fromkeys(itertools.filterfalse(self._rows.__contains__, texts))]
-        if not new:
-            return
-        if self.make_room():
+        if new and self.make_room():
             new = [*dict.fromkeys(texts)]
-        lengths = list[int]()
-
-        def counted() -> Iterator[list[str]]:
-            for tokens in self.tokenizer.tokens(new):
-                lengths.append(len(tokens))
-                yield tokens
-
+        numbers, lengths = array("i"), list[int]()
         try:
-            # No step of a generator for each token: that takes as long as to cut the texts.
-            stream = itertools.chain.from_iterable(counted())
-            numbers = np.fromiter(map(self._numbers.__getitem__, stream), np.int32)
+            # Text by text, as the tokens of all take many times the room of their numbers.
+            for tokens in self.tokenizer.tokens(new) if new else ():
+                numbers.extend(map(self._numbers.__getitem__, tokens))
+                lengths.append(len(tokens))
             rows = range(len(self.texts), len(self.texts) + len(lengths))
             self._rows.update(zip(new, rows, strict=True))
-            self._append(new, numbers, lengths)
+            self._append(new, np.frombuffer(numbers, np.int32), lengths)
         except BaseException:  # half done, while a matcher may be used again
             self._forget()
             raise
+        return np.fromiter(map(self._rows.__getitem__, texts), np.int64, len(texts))
 
     def grams(self, n: int) -> Grams:
         """A number for the n tokens that begin at each of `tokens`, made once (`hashed`)."""
@@ -214,24 +214,17 @@ class TokenCorpus:
             sources: texts by number, which stay what they are.
             numbers: of the texts.
         """
-
-        def rows(texts: list[str]) -> Ints:
-            as_read = [*map(read, texts)]
-            self.add(as_read)
-            return self.rows(as_read)
-
-        return self._read_by.setdefault(read, OfTexts(rows)).of(sources, numbers)
+        return self._read_by.setdefault(read, OfTexts(self.add, read)).of(sources, numbers)
 
     def numbered(self, read: Callable[[str], str], *lists: Lists) -> list[Lists]:
         """Lists of a batch, of one known list of texts, by the rows of their texts as read."""
         self.make_room()
         # All at once: what is added may need the room of what was there before.
-        rows = self.rows_of(read, lists[0].known, np.concatenate([part.numbers for part in lists]))
-        ends = np.cumsum([len(part.numbers) for part in lists])
-        return [
-            Lists(self.texts, of_list, part.n_texts)
-            for part, of_list in zip(lists, np.split(rows, ends[:-1]))
-        ]
+        numbers = [*map(attrgetter("numbers"), lists)]
+        rows = self.rows_of(read, lists[0].known, np.concatenate(numbers))
+        of_lists = np.split(rows, np.cumsum([*map(len, numbers)])[:-1])
+        known = itertools.repeat(self.texts)
+        return [*map(Lists, known, of_lists, map(attrgetter("n_texts"), lists))]
 
     def rows(self, texts: Sequence[str]) -> Ints:
         """The row of each text of the latest batch."""
@@ -250,7 +243,7 @@ class TokenCorpus:
         """The token numbers of each row."""
         tokens, begins = self.tokens, self.starts[rows]
         ends = begins + self.lengths[rows]
-        return [tokens[begin:end] for begin, end in zip(begins.tolist(), ends.tolist())]
+        return [*map(tokens.__getitem__, map(slice, begins.tolist(), ends.tolist()))]
 
     def strings(self, rows: Ints) -> list[str] | list[list[int]]:
         """The tokens of each row as a sequence for rapidfuzz, which compares strings fastest.
@@ -266,8 +259,7 @@ class TokenCorpus:
 
     def letters(self, tokens: Tokens) -> str:
         """The tokens as one text, with nothing between them."""
-        words = self.words
-        return "".join(words[token] for token in tokens.tolist())
+        return "".join(map(self.words.__getitem__, tokens.tolist()))
 
 
 # What is worked on at once: enough that numpy's calls take no time beside the work, few enough for
@@ -279,8 +271,7 @@ _SLOT_BITS = 20
 _OF_QUERY = np.uint64(0xD6E8FEB86659FD93)  # odd
 
 
-@dataclass(frozen=True)
-class Pairs:
+class Pairs(NamedTuple):
     """The pairs of documents and gold texts of some queries in a row.
 
     They stand query after query, document after document, gold text after gold text.
@@ -308,11 +299,13 @@ def ngram_overlaps(docs: Lists, golds: Lists, n: int, corpus: TokenCorpus) -> Pa
     """
     n_tokens = docs.sums(corpus.lengths) + golds.sums(corpus.lengths)
     at_once = parts(n_tokens + _TOKENS_AT_ONCE // _QUERIES_AT_ONCE, _TOKENS_AT_ONCE)
-    shared = [_shared(docs.part(part), golds.part(part), n, corpus) for part in at_once]
+    shared = [np.empty(0, np.int64)]
+    for part in at_once:
+        shared += [_shared(docs.part(part), golds.part(part), n, corpus)]
     doc, gold = of_pairs(docs.n_texts, golds.n_texts)
     sizes = np.maximum(corpus.lengths - n + 1, 0)  # of all that is known
     doc_sizes, gold_sizes = sizes[docs.numbers[doc]], sizes[golds.numbers[gold]]
-    return Pairs(np.concatenate([np.empty(0, np.int64), *shared]), doc_sizes, gold_sizes)
+    return Pairs(np.concatenate(shared), doc_sizes, gold_sizes)
 
 
 def _shared(docs: Lists, golds: Lists, n: int, corpus: TokenCorpus) -> Ints:
@@ -369,7 +362,8 @@ def _met(gold_grams: Grams, doc_grams: Grams) -> tuple[Ints, Ints, Ints]:
     """
     # Nearly all n-grams of documents are in no gold of their query: a table of slots says so. Of
     # several n-grams of gold in a slot the last has it; the few others are looked up in order.
-    slots = _slots(gold_grams)
+    shift = np.uint64(64 - _SLOT_BITS)
+    slots = (gold_grams >> shift).view(np.int64)
     is_taken, table = np.zeros(1 << _SLOT_BITS, bool), np.zeros(1 << _SLOT_BITS, np.int32)
     is_taken[slots] = True
     table[slots] = np.arange(len(slots))
@@ -377,7 +371,7 @@ def _met(gold_grams: Grams, doc_grams: Grams) -> tuple[Ints, Ints, Ints]:
     beside = np.flatnonzero(gold_grams[number] != gold_grams)
     others, first, other = np.unique(gold_grams[beside], return_index=True, return_inverse=True)
     number[beside] = beside[first][other]
-    doc_slots = _slots(doc_grams)
+    doc_slots = (doc_grams >> shift).view(np.int64)
     place = is_taken.take(doc_slots).nonzero()[0]  # `take` is twice as fast as an index
     met = table.take(doc_slots[place]).astype(np.int64)
     if others.size:
@@ -385,10 +379,6 @@ def _met(gold_grams: Grams, doc_grams: Grams) -> tuple[Ints, Ints, Ints]:
         met[unmet] = beside[first][np.searchsorted(others[:-1], doc_grams[place[unmet]])]
     is_met = gold_grams[met] == doc_grams[place]
     return number, place[is_met], met[is_met]
-
-
-def _slots(grams: Grams) -> Ints:
-    return (grams >> np.uint64(64 - _SLOT_BITS)).view(np.int64)
 
 
 def of_pairs(n_docs: Ints, n_golds: Ints) -> tuple[Ints, Ints]:

@@ -32,7 +32,7 @@ class Turn:
 
 
 def as_turns(values: object, mender: Mender) -> tuple[Turn, ...]:
-    """The earlier turns of a question: mappings with role and content; a text is the user's.
+    """The earlier turns of a question: mappings with role and content.
 
     Raises:
         DataError: they are none; the error's field says which.
@@ -47,28 +47,19 @@ def as_turns(values: object, mender: Mender) -> tuple[Turn, ...]:
     def turn(value: object) -> Turn:
         if isinstance(value, Turn):
             return value
-        if isinstance(value, str):
-            return Turn("user", _turn_text(value, mender))
         if not isinstance(value, Mapping):
-            raise DataError(
-                "must be a text, or have role and content, not {value}", value=shorten(value)
-            )
+            raise DataError("must have role and content, not {value}", value=shorten(value))
         refuse_unknown(value, _FIELDS)
-        role, content = value.get("role"), value.get("content")
-        if not isinstance(role, str) or not role.strip():
-            raise DataError(
-                "must say who spoke (user, assistant), not {role}", field="role", role=shorten(role)
-            )
-        if content is None:
-            raise DataError("missing; it is what was said", field="content")
-        with inside("content"):
-            return Turn(_ROLES.get(role, role), _turn_text(content, mender))
+        role, content = (_said(value.get(name), name, mender) for name in _FIELDS)
+        return Turn(_ROLES.get(role, role), content)
 
     return clean_each(values, turn)
 
 
-def _turn_text(value: object, mender: Mender) -> str:
-    text = clean_text(value, mender)
+def _said(value: object, name: str, mender: Mender) -> str:
+    with inside(name):
+        text = clean_text(value, mender)
     if not text.strip():
-        raise DataError("nothing was said", remedy="leave the turn out")
+        problem = "nothing was said" if name == "content" else "must say who spoke"
+        raise DataError(problem, field=name, remedy="leave the turn out")
     return text

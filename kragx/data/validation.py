@@ -11,15 +11,13 @@ from typing import Any, ClassVar
 
 from kragx.data.corpus import Corpus, as_corpus
 from kragx.data.documents import Doc
-from kragx.data.facts import facts_of
 from kragx.data.forbidden import FORBIDDEN, Forbidden, check_versions
 from kragx.data.formats.document_rows import Role
 from kragx.data.gold import Gold, Query, hash_of, named_items, query_hash
-from kragx.data.occurrences import n_containing
 from kragx.data.problems import Level, Problem, Problems
 from kragx.data.released import release_of
 from kragx.data.rules import RuleSet
-from kragx.data.source import Reading, passage_of
+from kragx.data.source import Reading
 from kragx.data.text import normalise
 from kragx.data.weights import unequal, weights_of
 from kragx.ground.errors import DataError, UsageError, nearest, shorten
@@ -27,9 +25,6 @@ from kragx.ground.printing import Line, Part, Result, Table, joined, percent, ph
 
 SHORT = 10
 """A gold text of fewer characters than this stands in many texts by chance."""
-
-COMMON = 0.2
-"""A gold text that more than this share of a corpus contains tells its documents apart no more."""
 
 SLICES = ("query_type", "difficulty", "category", "annotator", "expected_doc_types")
 """What the summary counts by."""
@@ -179,7 +174,7 @@ def validate(
     queries = tuple(query for _, query in lines)
     kind = "unknown" if reading.format is None else reading.format.name
     problems = reading.problems
-    texts = None if corpus is None else _Corpus.of(as_corpus(corpus), queries)
+    whole = None if corpus is None else as_corpus(corpus)
     if kind == "qrels":
         message = phrase("qrels hold no questions, so that no retriever can be asked")
         problems.add(None, "query", message, "warning")
@@ -188,7 +183,7 @@ def validate(
     for line, query in lines:
         # Of a broken query what was left out may be its gold.
         checks = [] if query.id in broken else [_of_gold(query, kind, rules)]
-        for mistake in chain(*checks, _of_query(query, kind, texts)):
+        for mistake in chain(*checks, _of_query(query, kind, whole)):
             problems.add(line, *mistake, query.id)
     _check_questions(lines, problems, rules)
     content_hash = hash_of(map(query_hash, queries), reading.forbidden) if queries else None
@@ -249,23 +244,18 @@ def _of_gold(query: Query, kind: str, rules: RuleSet) -> Iterator[_Mistake]:
     yield "gold", message, "warning"
 
 
-def _of_query(query: Query, kind: str, corpus: _Corpus | None) -> Iterator[_Mistake]:
+def _of_query(query: Query, kind: str, corpus: Corpus | None) -> Iterator[_Mistake]:
     """What else is wrong with a query."""
     if query.text is None and kind != "qrels":
         yield "query", phrase("no text, so that no retriever can be asked"), "warning"
-    try:
-        facts_of(query)
-    except DataError:
-        message = phrase(
-            "no list of texts, or of {form} ({shown}), as metrics of facts need",
-            form="{text, importance}",
-            shown=shorten(query.metadata["facts"]),
-        )
-        yield "metadata.facts", message, "warning"
     for field, text in _texts(query):
-        if text is not None:
-            yield from _of_unicode(field, text)
-    for place, _, item in _items(query):
+        if text is not None and not unicodedata.is_normalized("NFC", text):
+            message = phrase(
+                "text in NFD (as macOS writes file names); matchers of texts read it, but ids, "
+                "types and searches do not: save it as NFC"
+            )
+            yield field, message, "warning"
+    for place, item in _items(query):
         if item.id is not None:
             # Beside a text an id may be of anything.
             yield from _of_id(f"{place}.id", item.id, corpus if item.text is None else None)
@@ -273,31 +263,26 @@ def _of_query(query: Query, kind: str, corpus: _Corpus | None) -> Iterator[_Mist
             yield from _of_text(f"{place}.text", normalise(item.text), corpus)
     for position, forbidden in enumerate(query.forbidden or ()):
         yield from _of_forbidden(f"{FORBIDDEN}[{position}]", forbidden, corpus)
-    texts = [(position, normalise(gold.text or "")) for position, gold in enumerate(query.gold)]
-    yield from _repeated(query, "text", texts)
-    yield from _repeated(query, "id", [(position, item.id) for _, position, item in _items(query)])
 
 
-def _of_forbidden(place: str, item: Forbidden, corpus: _Corpus | None) -> Iterator[_Mistake]:
+def _of_forbidden(place: str, item: Forbidden, corpus: Corpus | None) -> Iterator[_Mistake]:
     """That a forbidden item is no document of the corpus, so that nothing can match it."""
     if item.text is not None:
         yield from _of_text(f"{place}.text", normalise(item.text), corpus)
     elif item.id is not None:
         yield from _of_id(f"{place}.id", item.id, corpus)
-    if corpus is not None and item.source is not None and item.source not in corpus.whole.sources:
+    if corpus is not None and item.source is not None and item.source not in corpus.sources:
         message = phrase(
             "no document of the corpus {corpus} is of the source {source}",
-            corpus=corpus.whole.name,
+            corpus=corpus.name,
             source=shorten(item.source),
         )
         yield f"{place}.source", message, "error"
 
 
-def _items(query: Query) -> Iterator[tuple[str, int, Gold | Doc]]:
-    """Gold items and their alternatives: the field, the item's position, and id and text."""
-    for position, gold in enumerate(query.gold):
-        for place, item in named_items(position, gold):
-            yield place, position, item
+def _items(query: Query) -> Iterator[tuple[str, Gold | Doc]]:
+    """Gold items and their alternatives, each with its field."""
+    return chain.from_iterable(named_items(*entry) for entry in enumerate(query.gold))
 
 
 def _texts(query: Query) -> Iterator[tuple[str, str | None]]:
@@ -308,52 +293,22 @@ def _texts(query: Query) -> Iterator[tuple[str, str | None]]:
         yield f"expected_doc_types[{number}]", name
     for number, turn in enumerate(query.history):
         yield f"history[{number}]", turn.content
-    for place, _, item in _items(query):
+    for place, item in _items(query):
         yield f"{place}.id", item.id
-    for place, _, item in _items(query):
         yield f"{place}.text", item.text
 
 
-def _of_unicode(field: str, text: str) -> Iterator[_Mistake]:
-    if not unicodedata.is_normalized("NFC", text):
-        message = phrase(
-            "text in NFD (as macOS writes file names); matchers of texts read it, but ids, "
-            "types and searches do not: save it as NFC"
-        )
-        yield field, message, "warning"
-    if "\ufffd" in text:
-        yield field, phrase("holds U+FFFD, a character that was lost in a conversion"), "warning"
-
-
-def _of_id(field: str, doc_id: str, corpus: _Corpus | None) -> Iterator[_Mistake]:
-    if doc_id != doc_id.strip():
-        message = phrase(
-            "{id!r} begins or ends with white space, as no id should; remove it", id=doc_id
-        )
-        yield field, message, "warning"
-    if corpus is not None and corpus.whole.text(doc_id) is None:
-        message = phrase(
-            "id {id!r} is not in the corpus {corpus}", id=doc_id, corpus=corpus.whole.name
-        )
+def _of_id(field: str, doc_id: str, corpus: Corpus | None) -> Iterator[_Mistake]:
+    if corpus is not None and corpus.text(doc_id) is None:
+        message = phrase("id {id!r} is not in the corpus {corpus}", id=doc_id, corpus=corpus.name)
         yield field, message, "error"
 
 
-def _of_text(field: str, text: str, corpus: _Corpus | None) -> Iterator[_Mistake]:
-    if not text:
-        return  # which the reader has reported
-    n_docs = 1 if corpus is None else corpus.counts[text]
-    if not n_docs:
+def _of_text(field: str, text: str, corpus: Corpus | None) -> Iterator[_Mistake]:
+    # A line holds one document, and no text a line break. Who has an empty one was told.
+    if corpus is not None and text not in corpus.normalised:
         yield field, phrase("is not in the corpus: {text}", text=shorten(text, 50)), "error"
-    elif corpus is not None and n_docs > max(1, COMMON * len(corpus.whole.docs)):
-        message = phrase(
-            "{text} stands in {n} of {of} documents, so it matches whatever is retrieved; "
-            "quote more of its passage",
-            text=shorten(text, 40),
-            n=n_docs,
-            of=len(corpus.whole.docs),
-        )
-        yield field, message, "warning"
-    elif len(text) < SHORT:
+    elif 0 < len(text) < SHORT:
         message = phrase(
             "only 1 character ({text!r}), which many texts hold; quote more"
             if len(text) == 1
@@ -362,48 +317,6 @@ def _of_text(field: str, text: str, corpus: _Corpus | None) -> Iterator[_Mistake
             text=text,
         )
         yield field, message, "warning"
-
-
-def _repeated(
-    query: Query, field: str, values: Iterable[tuple[int, str | None]]
-) -> Iterator[_Mistake]:
-    """Ids or texts that stand in two gold items, unless these contradict each other."""
-    first: dict[str, int] = {}
-    for position, value in values:
-        before = first.setdefault(value, position) if value else position
-        gold, earlier = query.gold[position], query.gold[before]
-        is_other = gold.grade != earlier.grade
-        if before == position or (is_other and passage_of(gold) == passage_of(earlier)):
-            continue  # the latter is an error of the reader's
-        message = phrase(
-            "{field} {value} also stands in {place}, with grade {other:g} instead of {grade:g}"
-            if is_other
-            else "{field} {value} also stands in {place}",
-            field=field,
-            value=shorten(value),
-            place=f"gold[{before}]",
-            other=earlier.grade,
-            grade=gold.grade,
-        )
-        yield f"gold[{position}].{field}", message, "warning"
-
-
-@dataclass(frozen=True)
-class _Corpus:
-    """A corpus, and how many of its documents contain each text of some queries."""
-
-    whole: Corpus
-    counts: Counter[str]
-
-    @classmethod
-    def of(cls, corpus: Corpus, queries: Iterable[Query]) -> _Corpus:
-        queries = [*queries]
-        golds = (item.text for query in queries for _, _, item in _items(query))
-        forbidden = (item.text for query in queries for item in query.forbidden or ())
-        # An empty text stands in every document, which is reported by itself.
-        texts = {normalise(text) for text in chain(golds, forbidden) if text is not None} - {""}
-        docs = [normalise(doc.text or "") for doc in corpus.docs.values()]
-        return cls(corpus, n_containing(docs, texts))
 
 
 def _check_questions(
@@ -427,29 +340,18 @@ def _check_questions(
             if before_line is None
             else phrase("{id} on line {line}", id=before.id, line=before_line)
         )
-        same_gold = _gold_contents(before.gold) == _gold_contents(query.gold)
         problems.add(
             line,
             "query",
             phrase(
                 "the same question as {place}, so it weighs double"
-                if same_gold
+                if before.gold == query.gold
                 else "the same question as {place}, with other gold: keep one, or merge them",
                 place=place,
             ),
             "warning",
             query.id,
         )
-
-
-def _gold_contents(golds: Sequence[Gold]) -> set[tuple[object, ...]]:
-    def plain(item: Gold | Doc) -> tuple[str | None, str | None]:
-        return item.id, None if item.text is None else normalise(item.text)
-
-    return {
-        (gold.grade, frozenset(map(plain, chain[Gold | Doc]([gold], gold.alternatives))))
-        for gold in golds
-    }
 
 
 def _counts(queries: Sequence[Query], name: str) -> Counter[str]:

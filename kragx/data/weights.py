@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -34,12 +36,8 @@ def clean_weight(value: object) -> float:
     Raises:
         DataError: it is no finite number, below 0, or above `MOST`.
     """
-    weight = _number(value, WEIGHT)
-    if weight < 0:
-        raise _refused(WEIGHT, "must be how often the question is asked, 0 or more, not", value)
-    if weight > MOST:
-        raise _refused(WEIGHT, f"must be at most {MOST:g}, not", value)
-    return weight
+    kind = f"a finite number, how often the question is asked, 0 to {MOST:g}"
+    return _number(value, WEIGHT, 0, MOST, kind)
 
 
 def clean_inclusion(value: object) -> float:
@@ -48,29 +46,18 @@ def clean_inclusion(value: object) -> float:
     Raises:
         DataError: it is no number above 0 and at most 1, or below 1 / `MOST`.
     """
-    inclusion = _number(value, INCLUSION)
-    if 0 < inclusion < 1 / MOST:
-        raise _refused(INCLUSION, f"must be at least {1 / MOST:g}, not", value)
-    if not 0 < inclusion <= 1:
-        problem = "must be the chance with which the question was drawn, above 0 and at most 1, not"
-        raise _refused(INCLUSION, problem, value)
-    return inclusion
+    chance = "the chance with which the question was drawn, above 0 and at most 1"
+    return _number(value, INCLUSION, 1 / MOST, 1, chance)
 
 
-def _number(value: object, field: str) -> float:
-    try:
-        number = clean_number(value, field)
-    except DataError:
-        raise _refused(field, "must be a finite number, not", value) from None
-    return 1.0 if number is None else number
-
-
-def _refused(field: str, problem: str, value: object) -> DataError:
-    return DataError(
-        phrase("{why} {value}", why=problem, value=shorten(value)),
-        field=field,
-        remedy=REMEDIES[field],
-    )
+def _number(value: object, field: str, least: float, most: float, kind: str) -> float:
+    number = math.nan
+    with suppress(DataError):
+        number = 1.0 if value is None else clean_number(value, field) or 0.0
+    if not least <= number <= most:
+        problem = phrase("must be {kind}, not {value}", kind=kind, value=shorten(value))
+        raise DataError(problem, field=field, remedy=REMEDIES[field])
+    return number
 
 
 def weights_said(asks: ArrayLike, inclusion: ArrayLike) -> Floats | None:

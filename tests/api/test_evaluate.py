@@ -447,11 +447,3 @@ def test_an_unknown_option_is_an_error_that_names_the_one_that_is_meant():
     with pytest.raises(UsageError, match=r"unknown argument 'timeot'.*'timeout'"):
         evaluate(DATASET, {"one": asked.append}, timeot=3)
     assert not asked
-
-
-def test_retrievers_in_a_list():
-    """Functions without names are no lists of documents; the message says how they are named."""
-    with pytest.raises(
-        UsageError, match="a list of 2 retrievers, or of what they returned; give each a name"
-    ):
-        evaluate([["a"], ["b"]], [lambda question: ["a"]] * 2)

@@ -106,7 +106,7 @@ def test_a_batch_holds_its_questions_in_order() -> None:
     """What it was made of comes out of it; texts are numbers of known ones."""
     rows = [*zip([1, 2, 3], QUERIES, ANSWERS)]
     batches = [*batched(rows, 2)]
-    assert [batch.query_ids for batch in batches] == [["q1", "q2"], ["q3"]]
+    assert [[*batch.query_ids] for batch in batches] == [["q1", "q2"], ["q3"]]
     assert [*in_rows(batches)] == rows
     first, second = batches
     assert first.docs.texts[0] == ["sea", "red"]

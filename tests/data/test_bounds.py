@@ -6,22 +6,19 @@ import csv
 import gzip
 import json
 import os
-import time
 import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
 
 from kragx import DataError, UsageError, evaluate, read_dataset, validate
 from kragx.app.config import load, load_dataset_config, match_spec
 from kragx.app.environment import load_env
-from kragx.data import occurrences
 from kragx.data.formats import jsonl, tabular
 from kragx.ground.errors import nearest
 from kragx.judging.rubric import read_rubric
 from kragx.report.html_page.cells import Sources
-from tests.thoroughness import all_cases, examples
+from tests.thoroughness import all_cases
 
 LINE = '{"query_id": "q1", "query": "?", "gold": [{"id": "c"}]}\n'
 
@@ -108,45 +105,6 @@ def test_bad_quotes_take_time_in_proportion(tmp_path, monkeypatch, row):
     taken, problems = lines_read(monkeypatch, path)
     assert taken == n_rows + 1
     assert problems
-
-
-@given(
-    st.lists(st.text("ab 가\U0001f600", max_size=12), min_size=1, max_size=6),
-    st.sets(st.text("ab 가\U0001f600", min_size=1, max_size=6), max_size=5),
-    st.sampled_from([1, 20, 1000]),
-)
-@examples(200)
-def test_texts_in_documents(docs, texts, block):
-    """How many documents contain a text is what looking at each of them says."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(occurrences, "_BLOCK", block)
-        counts = occurrences.n_containing(docs, texts)
-    assert {text: counts[text] for text in texts} == {
-        text: sum(text in doc for doc in docs) for text in texts
-    }
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize(
-    ("doc", "gold"),
-    [
-        ("w{0} of two{1}", "of two{1}"),
-        ("{2}", "{2}"),
-        ("the contract number {0} ends on the day that is named", "contract number {0} ends on"),
-    ],
-    ids=["two words", "no spaces", "one template"],
-)
-def test_texts_in_documents_take_time_in_proportion(doc, gold):
-    """Gold of two words, without spaces or of one template is not looked for in each document."""
-    numbers = range(8000)
-    values = [
-        (n, n * 7919 % 20_011, chr(0x4E00 + n) + chr(0x4E00 + n * 7 % 20_011)) for n in numbers
-    ]
-    docs, texts = ([form.format(*value) for value in values] for form in (doc, gold))
-    started = time.process_time()
-    counts = occurrences.n_containing(docs, set(texts))
-    assert time.process_time() - started < 3
-    assert all(counts[text] for text in texts)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")

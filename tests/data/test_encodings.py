@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kragx import DataError, evaluate, read_dataset, validate
+from kragx import DataError, evaluate, read_dataset
 from kragx.data.problems import DataWarning
 from tests.app.commands.conftest import here, kragx
 
@@ -69,23 +69,10 @@ def test_what_was_guessed_wrong_is_refused(
     assert read_dataset(path, encoding=encoding)["q1"].text == question.strip()
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
-def test_a_mark_says_the_encoding(tmp_path: Path, encoding: str) -> None:
-    """Tables with a mark are read, in silence; JSON Lines and qrels are to be saved as UTF-8."""
-    path = saved(tmp_path, "환불은 며칠 안에 하나요?", encoding)
-    assert read_dataset(path)["q1"].text == "환불은 며칠 안에 하나요?"
-    for name in ("set.jsonl", "set.qrels", "set.json"):
-        other = tmp_path / name
-        other.write_bytes('{"query_id": "q1", "gold": []}\n'.encode(encoding))
-        with pytest.raises(DataError, match=rf"{name}:1: {encoding.upper()}; save the file as UTF"):
-            read_dataset(other)
-        assert len([p for p in validate(str(other)).problems if p.level == "error"]) == 1
-
-
-def test_without_a_mark_utf_16_is_refused(tmp_path: Path) -> None:
+def test_utf_16_is_refused_unless_it_is_named(tmp_path: Path) -> None:
     """ASCII text in it is valid UTF-8, full of NUL."""
     path = tmp_path / "set.csv"
     path.write_bytes(f"{HEAD}q1,why?,a,c1,c1\n".encode("utf-16-le"))
-    with pytest.raises(DataError, match="holds NUL bytes, as UTF-16 without a mark does"):
+    with pytest.raises(DataError, match="holds NUL bytes, as UTF-16 does"):
         read_dataset(path)
     assert read_dataset(path, encoding="utf-16-le")["q1"].text == "why?"

@@ -34,33 +34,13 @@ def test_named_columns(tmp_path):
     assert result["hit_rate@1"] == 1.0
 
 
-@pytest.mark.parametrize(
-    ("header", "hint"),
-    [
-        (
-            "질문,정답",
-            r"columns: \{question: 질문, answer_passage: 정답\}.*relevant_chunk_ids: 정답",
-        ),
-        (
-            "번호,질문,답변,근거",
-            r"columns: \{query_id: 번호, question: 질문, answer_passage: 근거\} .*--column",
-        ),
-        ("Note,question,answer [text]", r'\{question: question, answer_passage: "answer \[text\]"'),
-        ("Question,Gold Answer", r"\{question: Question, answer_passage: Gold Answer\}"),
-        (
-            "no,질문,정답",
-            r'columns: \{query_id: "no", question: 질문, .*query_id: "no", query: 질문',
-        ),
-        ("No.,질문,정답: 본문", r'columns: \{query_id: No\., .*answer_passage: "정답: 본문"\}'),
-        ("a,b", r"its fields are 'a', 'b'; .*\{question: \.\.\., answer_passage: \.\.\.\}"),
-        ("query", r"\{question: query, answer_passage: \.\.\.\}"),
-    ],
-)
-def test_an_unknown_table_says_how_to_name_its_columns(tmp_path, header, hint):
-    """What is not understood is answered with the columns that are there, and a line to copy."""
+@pytest.mark.parametrize("header", ["질문,정답", "query"])
+def test_an_unknown_table_says_how_to_name_its_columns(tmp_path, header):
+    """What is not understood is answered with the columns that are there, and how to name them."""
     path = tmp_path / "gold.csv"
     path.write_text(f"{header}\n" + ",".join(["x y"] * (header.count(",") + 1)) + "\n")
-    with pytest.raises(DataError, match=hint):
+    names = ", ".join(map(repr, header.split(",")))
+    with pytest.raises(DataError, match=rf"its fields are {names}; .*\{{question: \.\.\., answer"):
         read_dataset(path)
 
 

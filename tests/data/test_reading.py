@@ -107,13 +107,11 @@ def test_a_broken_line_is_named(line: str, message: str, last: bool, tmp_path: P
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("encoding", ["cp949", "utf-16"])
-def test_another_encoding_is_refused(encoding: str, tmp_path: Path) -> None:
+def test_another_encoding_is_refused(tmp_path: Path) -> None:
     """A file that is not UTF-8 is named with its first such line, and what to do."""
     path = tmp_path / "gold.jsonl"
-    path.write_bytes(LINE.encode(encoding))
-    problem = {"cp949": r"not UTF-8 .*", "utf-16": "UTF-16; "}[encoding]
-    with pytest.raises(DataError, match=rf"gold\.jsonl:1: {problem}save the file as UTF-8"):
+    path.write_bytes(LINE.encode("cp949"))
+    with pytest.raises(DataError, match=r"gold\.jsonl:1: not UTF-8 .*save the file as UTF-8"):
         read_gold(path)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from kragx import DataError, Doc, GoldDataset, Run, read_results, write_results
 from kragx.data import Mender, Retrieved, Stage
-from kragx.data.stages import NumberedDocs, as_stages, stage_records
+from kragx.data.search_records import NumberedDocs, as_stages, stage_records
 from tests.thoroughness import examples
 
 DOCS = st.lists(

@@ -15,7 +15,6 @@ from hypothesis import given, strategies as st
 
 from kragx import DataError, GoldDataset, UsageError, evaluate, match_pairs, read_dataset
 from kragx.data.formats.gold import write_gold
-from kragx.data.pages import Pages
 from kragx.matchers import MatchWarning
 from tests.thoroughness import examples
 
@@ -54,14 +53,6 @@ def test_by_hand() -> None:
     ]
     result = evaluate([golds], [docs], match="pages", metrics=["recall@3", "recall@4"])
     assert list(result.mean.values()) == [0.5, 1.0]
-
-
-def test_each_page_an_item() -> None:
-    """With `each` recall counts pages; without, the range is found or not."""
-    for each, recall in ((True, 0.5), (False, 1.0)):
-        golds = [gold(3, "7-9", each=each)]
-        result = evaluate([golds], [[at(2), at(6)]], match="pages", metrics=["recall@5"])
-        assert result["recall@5"] == recall
 
 
 def test_where_counting_starts() -> None:
@@ -132,7 +123,7 @@ WRONG = [
     ({"doc": "a.pdf", "pages": "1-999999999"}, r"gold\[0\].pages: .* is no range"),
     ({"doc": "a.pdf", "pages": []}, r"gold\[0\].pages: no page"),
     ({"doc": "a.pdf", "pages": [True]}, r"gold\[0\].pages: must be a page"),
-    ({"doc": "a.pdf", "each": True}, r"gold\[0\].each: needs 'pages'"),
+    ({"doc": "a.pdf", "pages": [1], "each": True}, r"gold\[0\].each: unknown field"),
     ({"doc": "a.pdf", "pages": [1], "page": 1}, r"gold\[0\].page: unknown field"),
 ]
 
@@ -165,12 +156,11 @@ def test_mistakes_elsewhere() -> None:
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
 def test_in_files(ending: str, tmp_path: Path) -> None:
-    """Gold of pages is written and read back as the same, each page an item where that is said."""
-    dataset = GoldDataset.from_documents({"q1": [gold(3, "7-9"), gold("1-2", each=True)]})
+    """Gold of pages is written and read back as the same."""
+    dataset = GoldDataset.from_documents({"q1": [gold(3, "7-9"), gold("1-2")]})
     assert [item.id for item in dataset["q1"].gold] == [
         "manual.pdf#3,7-9",
-        "manual.pdf#1",
-        "manual.pdf#2",
+        "manual.pdf#1-2",
     ]
     path = tmp_path / f"gold.{ending}"
     write_gold(dataset, path)
@@ -206,9 +196,6 @@ def test_as_sets(golds: list[Any], docs: list[Any], from_one: bool) -> None:
         [bool({page + move for page in numbers(doc)} & numbers(own)) for own in golds]
         for doc in docs
     ]
-    for own in golds:
-        each = [str(page) for page in Pages.read(own, least=1)]
-        assert set(map(int, each)) == numbers(own)
 
 
 @examples(60)

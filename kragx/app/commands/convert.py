@@ -9,10 +9,9 @@ import typer
 
 from kragx.app.commands import options as opt
 from kragx.data import Query, Reading, Retrieved
+from kragx.data.formats.format import question_record, rules_record
 from kragx.data.formats.jsonl import make_folder, write_records
-from kragx.data.formats.located import ENDING, is_address, is_parquet, shown
-from kragx.data.formats.parquet import write_questions
-from kragx.data.formats.records import question_record, rules_record
+from kragx.data.formats.parquet import ENDING, is_address, is_parquet, shown, write_questions
 from kragx.ground import printing
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import phrase

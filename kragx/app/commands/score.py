@@ -13,7 +13,7 @@ from kragx.app.commands import match_options as by, options as opt
 from kragx.app.commands.output import show
 from kragx.data import GoldDataset, read_dataset, read_run, read_runs
 from kragx.data.formats.jsonl import write_records
-from kragx.data.formats.located import is_located
+from kragx.data.formats.parquet import is_located
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation, queries_table
 from kragx.evaluation.part_tables import evaluate_in_parts

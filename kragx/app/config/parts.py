@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic_core import core_schema
 
 from kragx.app.config.options import checked, config_fields, schema_of
-from kragx.data.formats.located import is_address
+from kragx.data.formats.parquet import is_address
 from kragx.data.gold_source import GoldSource
 from kragx.ground.errors import nearest
 from kragx.ground.printing import phrase

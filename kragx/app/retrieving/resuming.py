@@ -11,10 +11,9 @@ from typing import Any
 
 from kragx.app.retrieving.fingerprint import Parts
 from kragx.data import GoldDataset, Mender, Query, Retrieved
-from kragx.data.formats.format import Fields
+from kragx.data.formats.format import Fields, question_record
 from kragx.data.formats.gold import GOLD
 from kragx.data.formats.jsonl import make_folder, open_log, read_records, refused, to_json
-from kragx.data.formats.records import question_record
 from kragx.data.problems import Problems
 from kragx.ground.errors import DataError
 from kragx.report.record import now

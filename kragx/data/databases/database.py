@@ -32,7 +32,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from kragx.data.databases.address import Address, NoStoreError, StoreFailedError, seconds_left
+from kragx.data.databases import Address, NoStoreError, StoreFailedError, seconds_left
 from kragx.ground.errors import DataError, needing
 
 _INSERTS: Mapping[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}

@@ -3,21 +3,18 @@
 A question to which there is no document has a row in which nothing else stands.
 """
 
-import json
 import re
 import shlex
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any, Literal
 
 from kragx.data.documents import present
 from kragx.data.formats import FORMATS
-from kragx.data.problems import DataWarning, Problems
+from kragx.data.problems import Problems
 from kragx.data.text import read_number
 from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
-from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import DataError, nearest, shorten
 from kragx.ground.printing import phrase
 
@@ -42,16 +39,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """What a column may be called that holds it; spaces, hyphens and capitals make no difference."""
 
-_ALIKE: Mapping[str, tuple[str, ...]] = {
-    "query": (*NAMES["query"], "search", "keyword", "질의", "검색어"),
-    "text": (*NAMES["text"], "snippet", "body", "문서"),
-}
-"""What may stand in the name of a column that holds it; for proposals alone."""
-
 _ANSWERS = ("answer", "정답", "답변")
 """What stands in the names of columns that tables of questions have."""
-
-_OF_YAML = ("null", "true", "false", "yes", "no", "on", "off")  # which are no texts there
 
 _ORDERS = ("rank", "score", "distance")
 """What says in which order documents stand, the likeliest first."""
@@ -109,38 +98,6 @@ def fields_of(
     return fields, {*named}
 
 
-def hint(header: Collection[str], columns: Mapping[str, str]) -> str:
-    """The options that name what a table of documents lacks; empty where it looks like none."""
-    fields, _ = fields_of(header, columns)
-    rest = [name for name in header if name not in fields.values()]
-    lacking = {
-        name: column_like(rest, _ALIKE[name])
-        for name, other in (("query", "query_id"), ("text", "doc_id"))
-        if fields.keys().isdisjoint((name, other))
-    }
-    has_answer = "rank" not in fields and column_like(rest, _ANSWERS) is not None
-    if not lacking or has_answer or fields.keys().isdisjoint(_NUMBERS):
-        return ""
-    return phrase(
-        "its rows seem to be documents; say which column holds what: {options} (in a config or in "
-        "Python columns: {columns})",
-        options=" ".join(_option(name, column or "...") for name, column in lacking.items()),
-        columns=f"{{{', '.join(f'{name}: {in_yaml(lacking[name])}' for name in lacking)}}}",
-    )
-
-
-def column_like(columns: Sequence[str], words: Sequence[str]) -> str | None:
-    """The first column in whose name one of the words stands, the first words first."""
-    folded = {str(column).casefold(): str(column) for column in columns}
-    return next((column for word in words for name, column in folded.items() if word in name), None)
-
-
-def in_yaml(name: str | None) -> str:
-    """A column's name as it stands in a mapping of a config; three dots where it is not known."""
-    is_word = re.fullmatch(r"[^\W\d][\w .]*", name or "") and str(name).casefold() not in _OF_YAML
-    return "..." if name is None else name if is_word else json.dumps(name, ensure_ascii=False)
-
-
 def _plain(name: str) -> str:
     """A column's name without what makes no difference."""
     return "_".join(re.split(r"[\s_-]+", str(name).strip().casefold()))
@@ -181,16 +138,13 @@ class DocumentRows:
         """The table that has such columns; None if its rows are no documents.
 
         Raises:
-            DataError: its rows look like documents, but it lacks a column that was named, or none
-                says of which question, or which document, they are.
+            DataError: its rows look like documents, but it lacks a column that was named.
         """
         of_columns = {column: name for name, column in columns.items()}
         if not _MARKS.isdisjoint(of_columns.get(name, name) for name in header):
             return None
         fields, named = fields_of(header, columns)
         if not (fields.keys() & {"query_id", "query"} and fields.keys() & {"doc_id", "text"}):
-            if fields.keys() & {*_NUMBERS} and (lacking := hint(header, columns)):
-                raise DataError(lacking, path=problems.file)
             return None
         unused = {"gold": _ORDERS, "results": ("grade", *_ASKS), None: ()}[expected]
         for name, column in columns.items():
@@ -209,7 +163,7 @@ class DocumentRows:
         """
         if self.role or self.expected == "results" or self.fields.keys() & {*_NUMBERS}:
             return True
-        has_answer = column_like([*rows[0][1]], _ANSWERS) is not None
+        has_answer = any(word in str(name).casefold() for name in rows[0][1] for word in _ANSWERS)
         if self.expected == "gold" and "query" in self.fields and not has_answer:
             return True
         asked = [str(row.get(self.fields[self._key])) for _, row in rows]
@@ -251,8 +205,6 @@ class DocumentRows:
             records.append((of_question[0][0], record))
         if holds.get("results") == "rank":
             self._check_ranks(rankings)
-        if holds.get("results") == "":
-            self._doubt_order(rankings)
         yield from records
 
     @property
@@ -416,25 +368,6 @@ class DocumentRows:
             )
             self.problems.add(line, self.fields["score"], problem)
 
-    def _doubt_order(self, rankings: Mapping[str, _Ranking]) -> None:
-        """Warn of a column that looks like scores by which the rows do not stand."""
-        lists = [[doc.get("metadata", {}) for *_, doc in docs] for docs in rankings.values()]
-        for column in dict.fromkeys(chain.from_iterable(chain.from_iterable(lists))):
-            numbers = [[read_number(str(doc.get(column, ""))) for doc in docs] for docs in lists]
-            values = [*chain.from_iterable(numbers)]
-            # Whole numbers may be pages.
-            if None in values or all(value % 1 == 0 for value in values if value is not None):
-                continue
-            if any(above < below for ranking in numbers for above, below in pairwise(ranking)):  # type: ignore[operator]
-                message = phrase(
-                    "{file}: no column is called rank or score, so the order of the rows is the "
-                    "ranking; if {column!r} is a score, say {option}",
-                    file=self.problems.file,
-                    column=column,
-                    option=_option("score", str(column)),
-                )
-                warnings.warn(message, DataWarning, stacklevel=outside())
-
     def _report(self, line: int | None, cells: _Cells, name: str, problem: str) -> None:
         self.problems.add(line, self.fields.get(name), problem, query_id=cells.get(self._key))
 
@@ -471,6 +404,6 @@ def _question_back(column: str | None) -> str:
         "what stands in {column!r} may be grades or scores: say --as gold or --as results, if "
         "need be to kragx convert (in a config or in Python columns: {gold} or {results})",
         column=column,
-        gold=f"{{grade: {in_yaml(column)}}}",
-        results=f"{{score: {in_yaml(column)}}}",
+        gold=f"{{grade: {column}}}",
+        results=f"{{score: {column}}}",
     )

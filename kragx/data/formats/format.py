@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeVar
 
@@ -14,17 +14,24 @@ from kragx.data.documents import (
     clean_id,
     clean_metadata,
     clean_seconds,
+    doc_record,
     needed_id,
+    present,
     unknown_field,
 )
 from kragx.data.forbidden import FORBIDDEN, Forbidden, all_forbidden
-from kragx.data.formats.jsonl import Place
-from kragx.data.gold import Gold, Query, gold_items
+from kragx.data.gold import Gold, Query, as_gold
 from kragx.data.problems import Level, Problems
 from kragx.data.runs import Retrieved
-from kragx.data.search_records import SEARCHES, as_searches
-from kragx.data.searches import Search
-from kragx.data.stages import NumberedDocs, Stage, as_stages
+from kragx.data.search_records import (
+    SEARCHES,
+    NumberedDocs,
+    as_searches,
+    as_stages,
+    search_records,
+    stage_records,
+)
+from kragx.data.searches import Search, Stage
 from kragx.data.text import Mender
 from kragx.data.turns import as_turns
 from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
@@ -99,9 +106,8 @@ class Fields:
         record: the fields' values.
         format: of the record.
         problems: is told of every mistake, and mends texts.
-        line: where the record begins; a format whose record is a whole file moves it.
+        line: where the record begins.
         number: the record's number, from 1.
-        lines: of a file that is one JSON value, the line of each part.
         query_id: for reports.
     """
 
@@ -110,7 +116,6 @@ class Fields:
     problems: Problems
     line: int | None = None
     number: int = 1
-    lines: Mapping[Place, int] = field(default_factory=dict)
     query_id: str | None = None
 
     def __post_init__(self) -> None:
@@ -219,8 +224,7 @@ class Fields:
     def golds(self) -> list[tuple[int, Gold]]:
         """Gold items as in a gold file, with their positions; the broken ones are reported."""
         entries = self._list("gold", "gold items", null=False)
-        read = self._each("gold", partial(gold_items, strings=False), entries)
-        return [(position, gold) for position, golds in read for gold in golds]
+        return [*self._each("gold", partial(as_gold, strings=False), entries)]
 
     def forbidden(self) -> tuple[Forbidden, ...] | None:
         """What must not come: items as in a gold file, or their ids; None where nobody says."""
@@ -243,12 +247,8 @@ class Fields:
             if lists:
                 self.report(lists[0], "stands beside 'error', which says otherwise; keep one")
         elif "retrieved" in record:
-            docs = self._docs()
-            has_ids = docs is not None and "retrieved_chunk_ids" in lists
-            docs = docs or ()
-            if has_ids and self.ids("retrieved_chunk_ids") != [doc.id for doc in docs]:
-                message = "stands beside 'retrieved_chunk_ids', which says otherwise; keep one"
-                self.report("retrieved", message)
+            values = self._list("retrieved", "documents", null=False)
+            docs = self._cleaned("retrieved", as_docs, values, self.mender, "", False) or ()
         elif record.get("retrieved_chunk_ids") is not None:
             docs = tuple(map(Doc, self.ids("retrieved_chunk_ids")))
         elif record.get(SEARCHES) is None:
@@ -257,10 +257,6 @@ class Fields:
         answer = partial(Retrieved, docs or (), seconds, error, stages, searches, docs is not None)
         # Searches that contradict each other are reported; what came is kept without them.
         return self._cleaned("", answer) or Retrieved(docs or (), seconds, error, stages)
-
-    def _docs(self) -> tuple[Doc, ...] | None:
-        values = self._list("retrieved", "documents", null=False)
-        return self._cleaned("retrieved", as_docs, values, self.mender, "", False)
 
     def _within(self, docs: tuple[Doc, ...]) -> tuple[tuple[Search, ...], tuple[Stage, ...]]:
         """What somebody searched, and what each step of a chain returned.
@@ -310,11 +306,6 @@ class Fields:
             return None
 
 
-def is_index(cell: object) -> bool:
-    """Whether a cell may be the number of a row, as pandas writes it in a column without a name."""
-    return isinstance(cell, int) or (isinstance(cell, str) and cell.strip().isdecimal())
-
-
 def unique_names(columns: Iterable[str]) -> list[str]:
     """The names of columns; a `DataError` names the first that stands twice."""
     names = list(columns)
@@ -323,3 +314,68 @@ def unique_names(columns: Iterable[str]) -> list[str]:
         name = counts.most_common(1)[0][0]
         raise DataError("the column {name!r} stands twice; keep one", name=name)
     return names
+
+
+# -- written ---------------------------------------------------------------------------------------
+
+RULES_KEY = b"kragx.forbidden"
+"""Under this key of the schema of a Parquet file stand the rules of a gold set, as JSON."""
+
+
+def question_record(query: Query, answer: Retrieved | None) -> dict[str, Any]:
+    """A question as a results file holds it; None where nobody says what was retrieved."""
+    return query_record(query) | ({} if answer is None else answer_record(answer))
+
+
+def query_record(query: Query) -> dict[str, Any]:
+    """A query as a gold file holds it."""
+    gold = [
+        present(
+            id=item.id,
+            text=item.text,
+            grade=None if item.grade == 1.0 else item.grade,
+            alternatives=[doc_record(alternative) for alternative in item.alternatives],
+            metadata=dict(item.metadata),
+        )
+        for item in query.gold
+    ]
+    forbidden, weight = query.forbidden, query.weight
+    return {
+        "query_id": query.id,
+        **present(query=query.text),
+        "gold": gold,
+        # Empty where somebody looked, and nothing is forbidden.
+        **({} if forbidden is None else {FORBIDDEN: [item.to_dict() for item in forbidden]}),
+        **present(
+            query_type=query.query_type,
+            expected_doc_types=list(query.expected_doc_types),
+            answerable=query.answerable,
+            reference=query.reference,
+            history=[turn.to_dict() for turn in query.history],
+            metadata=dict(query.metadata),
+            # As people write it: a number of asks is whole.
+            weight=None if weight == 1.0 else int(weight) if weight.is_integer() else weight,
+            inclusion=None if query.inclusion == 1.0 else query.inclusion,
+        ),
+    }
+
+
+def rules_record(rules: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rules of a gold set as the first line of its file holds them; empty of none."""
+    return [{FORBIDDEN: dict(rules)}] if rules else []
+
+
+def answer_record(answer: Retrieved) -> dict[str, Any]:
+    """What was retrieved for a query, or why nothing was, as a results file holds it."""
+    record: dict[str, Any] = {}
+    if answer.error is not None:
+        record["error"] = answer.error
+    elif answer.has_list:
+        record["retrieved"] = [doc_record(doc) for doc in answer.documents]
+    handed_on = answer.documents if answer.has_list else ()
+    docs = NumberedDocs(handed_on, distinct=bool(answer.searches))
+    searches = search_records(answer.searches, docs)
+    if not (answer.has_list or searches):
+        record[SEARCHES] = []
+    stages = stage_records(answer.stages, docs)
+    return record | present(seconds=answer.seconds, searches=searches, stages=stages)

@@ -11,7 +11,7 @@ Where ids are enough, ``"forbidden_chunk_ids"`` lists what is forbidden. The rul
 (`kragx.data.rules`) stand on its first line: ``{"forbidden": {"tenant": {...}}}``.
 
 A results file's line is the same with ``"retrieved": [{"id"?, "text"?, "score"?, "metadata"?}]``
-and optionally ``"seconds"``, ``"error"`` and ``"stages"`` (`kragx.data.stages`). Beside or instead
+and optionally ``"seconds"``, ``"error"`` and ``"stages"`` (`Stage`). Beside or instead
 of ``retrieved`` there may be ``searches`` (`kragx.data.search_records`). Without either
 the query is missing (or failed, when there is an ``error``); ``[]`` says that the
 retriever found nothing. Where ids are enough, ``"retrieved_chunk_ids"``
@@ -28,12 +28,11 @@ among the relevant ones too, as whoever lists all relevant chunks writes it; its
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
 from itertools import chain, starmap
 from pathlib import Path
 from typing import Any
 
-from kragx.data.documents import Doc, doc_record, present
+from kragx.data.documents import Doc
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats.format import (
     FORBIDDEN_IDS,
@@ -43,12 +42,12 @@ from kragx.data.formats.format import (
     Kind,
     Question,
     Read,
+    question_record,
+    rules_record,
 )
 from kragx.data.formats.jsonl import write_records
-from kragx.data.formats.located import is_parquet
-from kragx.data.formats.parquet import write_questions
-from kragx.data.formats.records import query_record, question_record, rules_record
-from kragx.data.gold import Gold, GoldDataset, Query
+from kragx.data.formats.parquet import is_parquet, write_questions
+from kragx.data.gold import Gold, GoldDataset
 from kragx.data.runs import Run
 from kragx.data.search_records import SEARCHES
 from kragx.data.weights import weights_of
@@ -165,11 +164,7 @@ def _read_goldset(fields: Fields) -> Read:
     query_id, text = fields.id("query_id"), fields.text("query", is_required=True)
     if not any(name in fields.record for name in (*GOLDSET.marks, "gold")):
         fields.report("relevant_chunk_ids", "missing; write [] where a query has no gold")
-    if "query_type" not in fields.record:
-        fields.report("query_type", "missing; the summary by type leaves it out", "warning")
-    query = fields.query(query_id, text, _graded(fields))
-    _check_created(query.metadata, fields)
-    yield query, fields.retrieved()
+    yield fields.query(query_id, text, _graded(fields)), fields.retrieved()
 
 
 GOLDSET = Format(
@@ -184,18 +179,6 @@ GOLDSET = Format(
     read=_read_goldset,
 )
 """The format of managed gold sets."""
-
-
-def _check_created(metadata: Mapping[str, Any], fields: Fields) -> None:
-    created = metadata.get("created_at")
-    try:
-        if created is not None:
-            # A moment begins with its date, in whatever form the rest is written.
-            date.fromisoformat(str(created)[:10])
-    except ValueError:
-        fields.report(
-            "metadata.created_at", f"{created!r} is no date; write it as 2026-01-31", "warning"
-        )
 
 
 def _graded(fields: Fields) -> tuple[Gold, ...]:
@@ -213,7 +196,13 @@ def _graded(fields: Fields) -> tuple[Gold, ...]:
     for name, grade in _GRADES.items():
         for position, group in fields.id_groups(name).items():
             new = [doc_id for doc_id in group if doc_id not in lists]
-            if _check_repeated(fields, name, position, group, lists) and new:
+            for doc_id in group if new or name == _IRRELEVANT else ():
+                if (before := lists.get(doc_id, name)) != name:
+                    message = (
+                        f"id {doc_id!r} also stands in {before}; an id has one grade: keep one"
+                    )
+                    fields.report(f"{name}[{position}]", message)
+            if new:
                 golds.append(_item(new, grade, texts))
             lists.update(dict.fromkeys(new, name))
     for position, item in items:
@@ -228,73 +217,7 @@ def _graded(fields: Fields) -> tuple[Gold, ...]:
     return tuple(golds)
 
 
-def _check_repeated(
-    fields: Fields, name: str, position: int, group: Sequence[str], lists: Mapping[str | None, str]
-) -> bool:
-    """Report the ids of a group that stand elsewhere already; whether the others are an item."""
-    place = f"{name}[{position}]"
-    for doc_id in group:
-        before = lists.get(doc_id)
-        if before == name:
-            fields.report(place, f"id {doc_id!r} stands twice", "warning")
-        elif before is not None and name == _IRRELEVANT:
-            fields.report(
-                place, f"id {doc_id!r} also stands in {before}; an id has one grade: keep one"
-            )
-        elif before is not None and not all(sibling in lists for sibling in group):
-            fields.report(
-                place,
-                f"id {doc_id!r} stands alone in {before}, here any of {len(group)} ids serves: "
-                "write the same group in both, or take the id out of it",
-            )
-            return False
-    return True
-
-
 def _item(ids: Sequence[str], grade: float, texts: Mapping[str | None, Gold]) -> Gold:
     first, *golds = (texts.get(doc_id, Gold(doc_id)) for doc_id in ids)
     alternatives = tuple(Doc(gold.id, gold.text, gold.metadata) for gold in golds)
     return replace(first, grade=grade, alternatives=alternatives)
-
-
-def write_goldset(dataset: GoldDataset, path: str | Path) -> None:
-    """Write the schema of managed gold sets; `read_dataset` reads it back as the same queries.
-
-    Gold with an id and grade 2, 1 or 0 goes to the three lists, texts, metadata and any other gold
-    to ``gold``.
-
-    Examples:
-        >>> from kragx import GoldDataset, read_dataset, write_goldset
-        >>> dataset = GoldDataset.from_documents({"q1": {"c1": 2, "c2": 0}}, queries=["Where?"])
-        >>> write_goldset(dataset, "goldset.jsonl")
-        >>> read_dataset("goldset.jsonl").queries == dataset.queries
-        True
-    """
-    lists = {grade: name for name, grade in _GRADES.items()}
-
-    def record(query: Query) -> dict[str, Any]:
-        fields = query_record(query)
-        ids: dict[str, list[Any]] = {name: [] for name in reversed(_GRADES)}
-        rest = []
-        for gold, item in zip(query.gold, fields.pop("gold")):
-            group = [gold.id, *(alternative.id for alternative in gold.alternatives)]
-            if None in group or gold.grade not in lists:
-                rest.append(item)
-                continue
-            ids[lists[gold.grade]].append(group if gold.alternatives else gold.id)
-            docs = [
-                doc_record(doc) for doc in gold.alternatives if doc.text is not None or doc.metadata
-            ]
-            if docs or not item.keys().isdisjoint(("text", "metadata")):
-                # Its list says the grade, and a second one could contradict it.
-                rest.append(present(**item | {"grade": None, "alternatives": docs}))
-        # What every line of the schema has, in its order, though a query may lack some of it.
-        defaults: dict[str, Any] = {
-            "query_id": "",
-            "query": "",
-            "query_type": None,
-            "expected_doc_types": [],
-        }
-        return defaults | ids | present(gold=rest) | fields
-
-    write_records(chain(rules_record(dataset.forbidden), map(record, dataset)), path)

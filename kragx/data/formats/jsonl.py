@@ -13,25 +13,19 @@ import secrets
 import shutil
 import sys
 import zlib
-from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from itertools import count
 from math import isfinite
 from pathlib import Path
 from typing import IO, Any
 
 import jiter
 
-from kragx.data.formats.encodings import marked
 from kragx.data.problems import Problems
 from kragx.data.text import Mender
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.printing import inert, phrase
-
-Place = tuple[str | int, ...]
-"""The keys and positions that lead to a part of a JSON value: ``("queries", "q1")``."""
 
 MOST_UNPACKED = 512 << 20
 """Bytes that any packed file may unpack to."""
@@ -47,7 +41,7 @@ _DEEPEST = 100
 BUFFER = 1 << 18
 """Bytes read at once: a line of a results file has some ten thousand."""
 
-_GAP = re.compile(r"[\s,:]*")
+_GAP = re.compile(r"[\s,]*")
 
 
 def read_records(
@@ -94,15 +88,9 @@ def not_utf_8(error: UnicodeDecodeError) -> str:
 def raw_lines(
     path: str | Path, problems: Problems, lines: Iterable[tuple[int, bytes]] | None = None
 ) -> Iterator[tuple[int, bytes]]:
-    """Each line as bytes; none of a file that begins as no UTF-8 does, which is reported.
-
-    The mark at the beginning of a file is left out.
-    """
+    """Each line as bytes; the mark at the beginning of a file is left out."""
     with open_bytes(path) if lines is None else nullcontext(()) as file:
         for number, raw in enumerate(file, start=1) if lines is None else lines:
-            if number == 1 and (name := marked(raw)) is not None:
-                problems.add(1, None, f"{name.upper()}; save the file as UTF-8")
-                return
             yield number, raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
 
 
@@ -118,10 +106,8 @@ def first_line(path: str | Path) -> str:
     return ""
 
 
-def read_whole(
-    path: str | Path, first: str, mender: Mender
-) -> tuple[Any, Mapping[Place, int]] | None:
-    """The JSON value that a file is as a whole, and on which lines its parts begin.
+def read_whole(path: str | Path, first: str, mender: Mender) -> tuple[Any, list[int]] | None:
+    """The JSON value that a file is as a whole, and on which lines the entries of a list begin.
 
     None if it is JSON Lines, also if those are broken.
 
@@ -145,7 +131,8 @@ def read_whole(
     try:
         with inside(path=str(path)):
             text = raw.decode("utf-8-sig", "surrogatepass")
-            return json_value(text, mender), lines_of(text)
+            value = json_value(text, mender)
+            return value, entry_lines(text) if isinstance(value, list) else []
     except DataError:
         raise
     except (ValueError, RecursionError) as error:
@@ -157,34 +144,15 @@ def read_whole(
         raise DataError(problem, path=f"{path}:{line}") from None
 
 
-def lines_of(text: str) -> dict[Place, int]:
-    """The line (from 1) of every part of a valid JSON text, down to those of its parts.
-
-    A part of an object begins with its key. Of a key that stands twice the last one counts, as for
-    `json.loads`.
-    """
-    ends = [match.start() for match in re.finditer("\n", text)]
-    lines: dict[Place, int] = {}
-    decode = json.JSONDecoder().raw_decode
-
-    def skip_gap(position: int) -> int:
-        return _GAP.match(text, position).end()  # type: ignore[union-attr]  # it may be empty
-
-    def note_parts(start: int, place: Place) -> int:
-        """Note where the parts of the value that starts here begin, and say where it ends."""
-        if len(place) == 2 or text[start] not in "[{":
-            return decode(text, start)[1]
-        position = skip_gap(start + 1)
-        for number in count():
-            if text[position] in "]}":
-                break
-            line = bisect(ends, position) + 1
-            key, position = decode(text, position) if text[start] == "{" else (number, position)
-            lines[*place, key] = line
-            position = skip_gap(note_parts(skip_gap(position), (*place, key)))
-        return position + 1
-
-    note_parts(skip_gap(0), ())
+def entry_lines(text: str) -> list[int]:
+    """The line (from 1) on which each entry of a valid JSON list begins."""
+    decode, lines = json.JSONDecoder().raw_decode, list[int]()
+    place = _GAP.match(text, text.index("[") + 1).end()  # type: ignore[union-attr]  # it may be empty
+    line, counted = 1, 0
+    while text[place] != "]":
+        line, counted = line + text.count("\n", counted, place), place
+        lines.append(line)
+        place = _GAP.match(text, decode(text, place)[1]).end()  # type: ignore[union-attr]
     return lines
 
 

@@ -211,39 +211,28 @@ def _llamaindex(fields: Fields) -> Read:
     for name in fields.format.fields:
         parts[name] = fields.record.get(name, {})
         if not isinstance(parts[name], Mapping):
-            fields.line = fields.lines.get((name,))
             fields.report(name, f"must be an object by id, not {shorten(parts[name])}")
             parts[name] = {}
-
-    def place(of_query: Fields, name: str) -> str:
-        of_query.line = fields.lines.get((name, str(of_query.query_id)))
-        return f"{name}.{of_query.query_id}"
-
     questions, corpus = parts["queries"], parts["corpus"]
     for name in ("relevant_docs", "answerable"):
         for query_id in parts[name].keys() - questions.keys():
-            fields.line, fields.query_id = fields.lines.get((name, query_id)), query_id
             fields.report(f"{name}.{query_id}", "no question has this id")
     for query_id in questions:
         # What stands under this id in each part is read as a field of a record.
         record = {f"{name}.{query_id}": part.get(query_id) for name, part in parts.items()}
         of_query = replace(fields, record={fields.format.key: query_id, **record})
-        flag = of_query.flag(place(of_query, "answerable"))
-        ids = of_query.ids(place(of_query, "relevant_docs"))
+        ids = of_query.ids(f"relevant_docs.{query_id}")
         for doc_id in ids if corpus else ():
             if doc_id not in corpus:
-                of_query.report(
-                    place(of_query, "relevant_docs"), f"id {doc_id!r} is not in the corpus"
-                )
+                of_query.report(f"relevant_docs.{query_id}", f"id {doc_id!r} is not in the corpus")
         texts = (corpus.get(doc_id) for doc_id in ids)
-        golds = [
+        golds = tuple(
             Gold(doc_id, fields.mender.mend(entry) if isinstance(entry, str) else None)
             for doc_id, entry in zip(ids, texts)
-        ]
-        text = of_query.text(place(of_query, "queries"), is_required=True)
-        # Whoever takes the query asks these fields for the line on which it stands.
-        fields.line = of_query.line
-        yield Query(str(query_id), text, tuple(golds), answerable=flag), None
+        )
+        text = of_query.text(f"queries.{query_id}", is_required=True)
+        flag = of_query.flag(f"answerable.{query_id}")
+        yield Query(str(query_id), text, golds, answerable=flag), None
 
 
 LLAMAINDEX = Format(
@@ -270,7 +259,6 @@ def _science_qa(fields: Fields) -> Read:
         yield _science_query(fields, fields.id("eval_id"), "refs"), None
         return
     for eval_id in fields.record:
-        fields.line, fields.query_id = fields.lines.get((eval_id,), fields.line), eval_id
         yield _science_query(fields, eval_id, eval_id), None
 
 

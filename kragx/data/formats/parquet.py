@@ -12,30 +12,42 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kragx.data.forbidden import FORBIDDEN
-from kragx.data.formats.format import FORBIDDEN_IDS, unique_names
-from kragx.data.formats.jsonl import check_unpacked, json_value, to_json
-from kragx.data.formats.located import opened, place_of, shown, written_at
-from kragx.data.formats.records import RULES_KEY, question_record
+from kragx.data.formats.format import FORBIDDEN_IDS, RULES_KEY, question_record, unique_names
+from kragx.data.formats.jsonl import check_unpacked, json_value, replacing, to_json
 from kragx.data.gold import Query
-from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved
 from kragx.data.search_records import SEARCHES
 from kragx.data.text import Mender
 from kragx.data.weights import INCLUSION, WEIGHT
-from kragx.ground.errors import DataError, inside, needing
+from kragx.ground.errors import DataError, UsageError, inside, needing
+from kragx.ground.printing import phrase
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyarrow.fs import FileSystem
     from pyarrow.parquet import FileMetaData, ParquetFile
+
+ENDING = ".parquet"
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+_NAMED = re.compile(rf"^{_ADDRESS.pattern}|\{ENDING}(\?[^?/]*=[^?]*)?$", re.IGNORECASE)
+_ROOT = re.compile(r"[^/]+//[^/]*/?")
+_PATTERN = re.compile(r"[*\[]")
+_QUERY = re.compile(r"\?[^?/]*=[^?]*$")
+_LONGEST = 300  # characters of what a library says
+_PATIENCE = "retry_limit_seconds"  # of gs://: a wrong name would be tried for 15 minutes
+_NAME = "name a file, a folder or a pattern of files"
 
 TABLE_KEY = b"kragx"
 """Under this key of a schema stands what kragx says of a table that it has written itself."""
@@ -44,10 +56,7 @@ _BATCH_BYTES = 32 << 20
 _BATCH_ROWS = 128
 _LISTS = ("alternatives", "expected_doc_types", "metadata")  # a map without entries is a list
 _JSON = ("metadata", "stages", "history", SEARCHES)
-_FOR_PEOPLE = {"query_id", "rank", "seconds", "error"}
 _IDS = ("retrieved_chunk_ids", FORBIDDEN_IDS)  # lists that others write, and kragx does not
-_UNREADABLE = (ValueError, OverflowError, IndexError)
-"""What pyarrow raises over values that a file does not hold as it says."""
 
 
 GROUP = 4096
@@ -104,16 +113,12 @@ class ParquetTable:
         rules = json_value(about[RULES_KEY], Mender()) if RULES_KEY in about else {}
         return rules if isinstance(rules, dict) else {}
 
-    def records(self, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The rows of a nested table as records of the format `GOLD`, numbered from 1.
+    def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The rows of a nested table as records of the format `GOLD`, numbered from 1."""
+        return ((number, _without_null(row)) for number, row in self.rows())
 
-        Args:
-            problems: is told of rows that cannot be read at all.
-        """
-        return ((number, _without_null(row)) for number, row in self.rows(problems))
-
-    def rows(self, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The rows of any table by column, numbered from 1; those that cannot be read reported."""
+    def rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The rows of any table by column, numbered from 1."""
         with self._opened() as (_, file):
             about, groups = file.metadata, self._groups(file.metadata)
             first = 1 + sum(about.row_group(n).num_rows for n in range(min(groups, default=0)))
@@ -121,7 +126,7 @@ class ParquetTable:
             columns = [name for name in file.schema_arrow.names if not _is_index(name)]
             size = min(max(n_rows, 1), _BATCH_ROWS)
             for batch in file.iter_batches(size, row_groups=groups, columns=columns):
-                yield from _readable(batch, first, problems)
+                yield from enumerate(batch.to_pylist(), first)
                 first += batch.num_rows
 
     def content_hash(self) -> str:
@@ -188,35 +193,12 @@ def _is_nested(schema: pa.Schema, name: str) -> bool:
             remedy="name the results themselves",
         )
     fields = {column.name: column.type for column in schema if not _is_index(column.name)}
-    if fields.keys() >= _FOR_PEOPLE and "gold" not in fields:
-        raise DataError(
-            "a row a document, as kragx run writes results for data frames; a row a question is "
-            "expected, with nested lists",
-            path=shown(name),
-            remedy="name the results (.jsonl) beside it",
-        )
     lists = [fields[name] for name in ("gold", "retrieved") if name in fields]
     items = {str(getattr(kind, "value_type", "")).partition("<")[0] for kind in lists}
     # Where all lists are empty, nothing is known of what they hold, and their items are null.
     are_nested = "struct" in items and items <= {"struct", "null"}
     known = {*_schema(results=True, forbids=True, searches=True, weighs=True).names, *_IDS}
     return are_nested and fields.keys() <= known
-
-
-def _readable(
-    batch: pa.RecordBatch, first: int, problems: Problems
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a batch with their numbers; those that cannot be read are reported."""
-    try:
-        yield from enumerate(batch.to_pylist(), first)
-    except _UNREADABLE:
-        for row in range(batch.num_rows):
-            try:
-                (cells,) = batch.slice(row, 1).to_pylist()
-            except _UNREADABLE as error:
-                problems.add(first + row, None, f"cannot be read: {error}; write texts as UTF-8")
-            else:
-                yield first + row, cells
 
 
 def _without_null(value: Any, name: str = "") -> Any:
@@ -327,3 +309,182 @@ def _cell(name: str, value: Any) -> Any:
     if isinstance(value, list):
         return [_row(part) if isinstance(part, dict) else _cell(name, part) for part in value]
     return Mender().mend(value) if isinstance(value, str) else value
+
+
+# -- where files are: one, several, a folder, a pattern, or an address such as s3:// --------------
+# A file is known by its name alone, as it stands in messages, so that other processes can open it.
+
+
+def is_address(path: object) -> bool:
+    """Whether a path is an address: ``s3://bucket/results``."""
+    return isinstance(path, str) and _ADDRESS.match(path) is not None
+
+
+def is_parquet(path: object) -> bool:
+    """Whether a path's name says that it is a Parquet file."""
+    return _QUERY.sub("", str(path)).lower().endswith(ENDING)
+
+
+def is_located(source: object) -> bool:
+    """Whether a source names Parquet files: by how it is written, or as it is a folder."""
+    if isinstance(source, (list, tuple)):
+        # The first is looked at alone, as lists of documents come by here, too.
+        are_names = bool(source) and isinstance(source[0], (str, Path))
+        return are_names and all(isinstance(p, (str, Path)) and is_located(p) for p in source)
+    if not isinstance(source, (str, Path)):
+        return False
+    # A text may be too long for a file's name, which `isdir` forgives.
+    return _NAMED.search(str(source)) is not None or os.path.isdir(source)  # noqa: PTH112
+
+
+def located_name(source: object) -> str:
+    """What names a data set that is read from there: the file, the folder, or what they share."""
+    if isinstance(source, (list, tuple)):
+        return located_name(source[0])
+    path = Path(_QUERY.sub("", str(source)))
+    names = (path.name.removesuffix(ENDING), *(folder.name for folder in path.parents))
+    stems = (_PATTERN.split(name)[0].rstrip("-_. ") for name in names)
+    return next(filter(None, stems), "results")
+
+
+def files_of(source: object) -> list[str]:
+    """The names of all files, sorted within a folder or pattern.
+
+    Of a folder also those in folders within, but for what begins with ``.`` or ``_``: so tools
+    call what is no data.
+
+    Raises:
+        DataError: there is none, or an address cannot be read.
+    """
+    if isinstance(source, (list, tuple)):
+        return list(dict.fromkeys(name for part in source for name in files_of(part)))
+    name = str(source)
+    place, query = _parts(name)
+    pattern = _PATTERN.search(place)
+    base = f"{place}/" if pattern is None else place[: place.rfind("/", 0, pattern.start()) + 1]
+    within = "*/" if pattern is None else place[len(base) :].replace("**/", "*")
+    with readable(name):
+        from pyarrow.fs import FileSelector, FileType
+
+        system, path = _system(name)
+        kind = system.get_file_info(path).type
+        is_missing = kind == FileType.NotFound and pattern is None and not is_address(name)
+        if kind == FileType.File or is_missing:  # which whoever opens it says
+            return [name]
+        folder = _system(f"{base}{query}")[1].rstrip("/") or ("/" if base else ".")
+        selector = FileSelector(
+            folder, allow_not_found=True, recursive=pattern is None or "/" in place[len(base) :]
+        )
+        infos = [info for info in system.get_file_info(selector) if info.type == FileType.File]
+    ends = [info.path.removeprefix(folder).removeprefix("/") for info in infos]
+    names = [
+        base.removeprefix("./") + end + query
+        for end in ends
+        # What begins so is no data, whatever stands before the folder.
+        if (fnmatchcase(end, within) if pattern else end.lower().endswith(ENDING))
+        and not any(part.startswith((".", "_")) for part in end.split("/"))
+    ]
+    if not names:
+        reason = "no such file" if pattern or is_address(name) else f"no {ENDING} file in it"
+        raise DataError(
+            phrase("cannot be read: {reason}", reason=reason), path=shown(name), remedy=_NAME
+        )
+    return sorted(names)
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """A name without what an address says of its file system, and that: ``?region=x``."""
+    query = _QUERY.search(name) if is_address(name) else None
+    place = name if query is None else name[: query.start()]
+    return place.rstrip("/") or name, "" if query is None else query[0]
+
+
+@contextmanager
+def opened(name: str, folder: str = "") -> Iterator[Any]:
+    """A file as pyarrow reads it; a `DataError` says why it, or what is in it, cannot be read.
+
+    Args:
+        name: of the file, also in messages.
+        folder: where a relative path starts; empty for the working directory.
+    """
+    with readable(name):
+        system, path = _system(place_of(name, folder))
+        with system.open_input_file(path) as file:
+            yield file
+
+
+@contextmanager
+def written_at(path: str | Path) -> Iterator[Any]:
+    """A stream whose content becomes a file, or one at an address, once the block has ended well.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    if not is_address(path):
+        with replacing(path) as place, place.open("wb") as file:
+            yield file
+        return
+    import pyarrow
+
+    address, sink = str(path), pyarrow.BufferOutputStream()
+    yield sink  # what is uploaded as it comes is there in part
+    try:
+        system, key = _system(address)
+        system.create_dir(key.rpartition("/")[0], recursive=True)
+        with system.open_output_stream(key) as stream:
+            stream.write(sink.getvalue())
+    except (OSError, pyarrow.ArrowException) as error:
+        problem = f"cannot be written: {' '.join(str(error).split())[:_LONGEST]}"
+        raise UsageError(problem, path=shown(address)) from None
+
+
+def place_of(name: str, folder: str) -> str:
+    """A file as every process finds it, wherever it works; an address is that already."""
+    return name if is_address(name) else str(Path(folder, name))
+
+
+def shown(name: str) -> str:
+    """A name as messages have it: without what an address may hold of keys and passwords."""
+    return re.sub(r"(?<=://)[^/@]*:[^/@]*@", "", _QUERY.sub("", name)) if is_address(name) else name
+
+
+@contextmanager
+def readable(name: str) -> Iterator[None]:
+    """Around the work with a file: a `DataError` says why it cannot be read."""
+    with needing("parquet", "reading Parquet files"):
+        from pyarrow import ArrowException
+    try:
+        yield
+    except (OSError, ArrowException, ValueError, IndexError, OverflowError) as error:
+        number = getattr(error, "errno", None)
+        text = " ".join((os.strerror(number) if number else str(error)).split())
+        problem = f"cannot be read{'' if number else ' as Parquet'}: {text[:_LONGEST]}"
+        raise DataError(problem, path=shown(name)) from None
+
+
+def _system(name: str) -> tuple[FileSystem, str]:
+    """The file system that has a file, and what the file is called there."""
+    if not is_address(name):
+        from pyarrow.fs import LocalFileSystem
+
+        return LocalFileSystem(), name
+    place, query = _parts(name)
+    root = _ROOT.match(place)[0]  # type: ignore[index]  # as of any address
+    system, path = _folder_at(root, query)
+    return system, f"{path.rstrip('/')}/{place[len(root) :]}"
+
+
+@lru_cache(maxsize=64)  # to ask where a bucket is takes a request
+def _folder_at(folder: str, query: str) -> tuple[FileSystem, str]:
+    """The file system of an address, and what the folder is called there."""
+    from pyarrow.fs import FileSystem
+
+    if folder.startswith(("gs://", "gcs://")) and _PATIENCE not in query:
+        query += f"{'&' if query else '?'}{_PATIENCE}=30"
+    try:
+        system, path = FileSystem.from_uri(f"{folder}{query}")
+    except (ValueError, NotImplementedError, ImportError) as error:  # one of them Arrow's too
+        problem = f"no address that pyarrow can read here: {' '.join(str(error).split())}"
+        remedy = "write s3://bucket/path, gs://bucket/path, or a path of this machine"
+        raise DataError(problem, path=shown(folder).rstrip("/"), remedy=remedy) from None
+    return system, path

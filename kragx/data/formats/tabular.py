@@ -10,7 +10,6 @@ import ast
 import csv
 import io
 import re
-import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -19,16 +18,14 @@ from typing import Any
 from kragx.data.documents import is_lacking
 from kragx.data.formats import FORMATS
 from kragx.data.formats.document_rows import NAMES
-from kragx.data.formats.encodings import GUESSED, decoded
-from kragx.data.formats.format import Kind, is_index, unique_names
+from kragx.data.formats.format import Kind, unique_names
 from kragx.data.formats.jsonl import check_unpacked, ending, json_value, open_bytes
 from kragx.data.formats.parquet import ParquetTable
-from kragx.data.problems import DataWarning, Level, Problems
+from kragx.data.formats.text_files import GUESSED, decoded
+from kragx.data.problems import Level, Problems
 from kragx.data.text import Mender, read_number
 from kragx.data.weights import REMEDIES
-from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import DataError, UsageError, inside, nearest, needing, shorten
-from kragx.ground.printing import phrase
 
 Row = tuple[int, dict[str, Any]]
 """A line and its cells by column; see `filled`."""
@@ -74,7 +71,6 @@ def read_csv(
     line, first = next(rows, (1, []))
     header = _header(first, path)
     for line, cells in rows:
-        has_index = bool(header[0]) or is_index(cells[0]) or not any(map(str.strip, cells))
         if header == _QUEPID and len(cells) == 1:
             cells += ["", ""]
         if len(cells) != len(first) or any(map(str.strip, cells[len(header) :])):
@@ -85,12 +81,10 @@ def read_csv(
             if len(header) == 1:
                 message += f", and line 1 must name the columns: it is {header[0]!r}"
             problems.add(line, None, message)
-        elif has_index:
-            row = dict(zip(header, cells))
-            row.pop("", None)
-            yield line, row
         else:
-            problems.add(line, None, f"{shorten(cells[0])}: its column has no name")
+            row = dict(zip(header, cells))
+            row.pop("", None)  # the numbers of rows, as pandas writes them
+            yield line, row
 
 
 def _csv_rows(text: str, separator: str, problems: Problems) -> Iterator[tuple[int, list[str]]]:
@@ -143,17 +137,11 @@ def read_parquet(
     path: str | Path, problems: Problems | None = None, encoding: str | None = None
 ) -> Iterator[Row]:
     """The rows of a Parquet file, numbered from 1."""
-    return ParquetTable(str(path)).rows(problems or Problems(str(path), strict=True))
+    return ParquetTable(str(path)).rows()
 
-
-_OLD = bytes.fromhex("d0cf11e0")
-"""How workbooks of before 2007 begin, and those with a password."""
 
 _MOST = 64 << 20
 """Bytes of XML, each of which takes many more in memory."""
-
-_DIGITS = 15
-"""As many as Excel keeps of a number."""
 
 
 def read_excel(
@@ -161,11 +149,8 @@ def read_excel(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of the first sheet, numbered as Excel does, with numbers as texts, as users see it.
 
-    A formula is kept with the value that Excel gave it last, if it ever did, and of merged cells
-    only the first holds something: what cannot be told from an empty cell is refused, by its cell.
-
-    A row with an error, with a formula that has no value, or in merged cells is reported to
-    `problems`; reading goes on with the next.
+    A formula is kept with the value that Excel gave it last, if it ever did. A row with one that
+    has none, or with an error, is reported to `problems`; reading goes on with the next.
 
     Raises:
         DataError: the file cannot be read, or its first row names no columns; or, without
@@ -174,11 +159,6 @@ def read_excel(
     """
     problems = problems or Problems(str(path), strict=True)
     written, shown = _sheets(path)
-    merged = {
-        row: cells.coord
-        for cells in written.merged_cells.ranges
-        for row in range(cells.min_row, cells.max_row + 1)
-    }
     rows = zip(written.iter_rows(), shown.iter_rows())
     header, _ = next(rows, ((), ()))
     with inside(path=f"{path}:1"):
@@ -187,12 +167,6 @@ def read_excel(
         )
     for number, (formulas, cells) in enumerate(rows, start=2):
         try:
-            if number in merged:
-                raise DataError(
-                    "{merged}: merged cells, of which the first alone holds something; "
-                    "unmerge them and fill each",
-                    merged=merged[number],
-                )
             values = dict(zip(names, map(_shown_in, names, formulas, cells)))
         except DataError as error:
             problems.add(number, error.field or None, error.problem)
@@ -205,18 +179,11 @@ def _sheets(path: str | Path) -> tuple[Any, Any]:
     """The first sheet as it was written, with formulas, and as it is shown, with values."""
     with needing("pandas", "reading Excel files"):
         import openpyxl  # type: ignore[import-untyped]
-    with open_bytes(path) as file:
-        if file.read(len(_OLD)) == _OLD:
-            raise DataError(
-                "{place}: a workbook of an old kind, or one with a password; save it as .xlsx "
-                "without",
-                place=path,
-            )
     try:
         with zipfile.ZipFile(path) as parts:
             n_bytes = sum(part.file_size for part in parts.infolist())
         check_unpacked(path, n_bytes, Path(path).stat().st_size, _MOST)
-        written, *others = openpyxl.load_workbook(path).worksheets
+        written = openpyxl.load_workbook(path).worksheets[0]
         shown = openpyxl.load_workbook(path, data_only=True).worksheets[0]
     except DataError:
         raise
@@ -224,14 +191,6 @@ def _sheets(path: str | Path) -> tuple[Any, Any]:
         raise DataError(
             "{place}: cannot be read as Excel: {error}", place=path, error=error
         ) from None
-    if others:
-        message = phrase(
-            "{path}: the sheet {first!r} is read, and {n} more are not; save them as files",
-            path=path,
-            first=written.title,
-            n=len(others),
-        )
-        warnings.warn(message, DataWarning, stacklevel=outside())
     return written, shown
 
 
@@ -248,23 +207,18 @@ def _shown_in(name: str, written: Any, cell: Any) -> Any:
     elif value is None and written.data_type == "f" and cell.data_type != "str":
         formula = getattr(written.value, "text", written.value)
         problem = f"the formula {formula} has no value; open the file in Excel and save it"
-    elif isinstance(value, (int, float)) and abs(value) >= 10**_DIGITS:
+    elif isinstance(value, (int, float)) and abs(value) >= 10**15:
         problem = (
-            f"a number of more than {_DIGITS} digits, of which Excel keeps no more; format the "
-            "column as text and type it again"
+            "a number of more than 15 digits, of which Excel keeps no more; format the column as "
+            "text and type it again"
         )
-    elif not (name or value is None or not str(value).strip()):
-        is_row_number = cell.column == 1 and is_index(value)  # as pandas writes them
-        problem = "" if is_row_number else "its column has no name in the first row"
     if problem:
         raise DataError("{coordinate}: {why}", field=name, coordinate=cell.coordinate, why=problem)
     if isinstance(value, bool):
         return str(value).upper()
     if not isinstance(value, (int, float)):
         return value
-    text = str(int(value)) if value == int(value) else str(value)
-    zeros = cell.number_format
-    return text.zfill(len(zeros)) if set(zeros) == {"0"} else text  # 007 is the number 7
+    return str(int(value)) if value == int(value) else str(value)
 
 
 READERS = {
@@ -311,34 +265,6 @@ def is_frame(value: object) -> bool:
     is_frame = hasattr(value, "itertuples") or hasattr(value, "iter_rows")
     is_dataset = hasattr(value, "column_names") and hasattr(value, "features")
     return (is_frame and hasattr(value, "columns")) or is_dataset
-
-
-def is_splits(value: object) -> bool:
-    """Whether a value is a mapping of frames, as a `DatasetDict` is of its splits."""
-    return isinstance(value, Mapping) and bool(value) and all(map(is_frame, value.values()))
-
-
-def is_table(value: object) -> bool:
-    """Whether it is a frame, or splits."""
-    return is_frame(value) or is_splits(value)
-
-
-def only_split(value: object) -> object:
-    """The one frame of splits; `value` itself if it is none.
-
-    Raises:
-        UsageError: there are several.
-    """
-    if not isinstance(value, Mapping) or not is_splits(value):
-        return value
-    if len(value) == 1:
-        return next(iter(value.values()))
-    raise UsageError(
-        "the dataset has several splits: {names}",
-        remedy="pass one of them: dataset[{value!r}]",
-        names=", ".join(map(repr, value)),
-        value=next(iter(value)),
-    )
 
 
 def _plain(cell: Any) -> Any:

@@ -23,7 +23,7 @@ from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run
 from kragx.data.text import plain_number, read_number
 from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
-from kragx.ground.errors import DataError, UsageError, inside
+from kragx.ground.errors import DataError, inside
 
 _SPLIT = "test"
 _QRELS = ("query", "iteration", "document", "grade")
@@ -95,7 +95,7 @@ def iter_qrels(
             continue
         query, *_, document, text = columns
         grade = _number("grade", text, line, problems)
-        if _are_ids(query, document, line, problems) and grade is not None:
+        if grade is not None:
             yield line, query, document, grade
 
 
@@ -116,7 +116,6 @@ def read_run(path: str | Path) -> Run:
         if len(columns) < len(_RUN):
             _miscounted(columns, _RUN, line, problems)
         query, _, document, _, score, *tag = columns
-        _are_ids(query, document, line, problems)
         doc = Doc(id=document, score=_number("score", score, line, problems, infinite=True))
         results.setdefault(query, []).append(doc)
         # A dict for its order: the first tag is the one that names the run.
@@ -141,17 +140,9 @@ def write_qrels(dataset: GoldDataset, path: str | Path) -> None:
     """
     lines = []
     for query_id, gold in ((query.id, gold) for query in dataset for gold in query.gold):
-        if query_id.startswith("#"):
-            raise DataError(
-                "query id {query_id!r}: a line that begins with # is a comment in a TREC file; "
-                "rename the query",
-                query_id=query_id,
-            )
         document = _column(gold.id, f"query {query_id!r}: the id of a gold item")
         query = _column(query_id, "a query id")
         lines.append(f"{query} 0 {document} {plain_number(gold.grade)}\n")
-    if str(path) == "-":
-        raise UsageError("a TREC file is written to a path, not to standard output")
     data = "".join(lines).encode("utf-8", "replace")
     write_bytes(path, gzip.compress(data) if str(path).endswith(".gz") else data)
 
@@ -184,13 +175,6 @@ def _miscounted(
     if names is _QRELS and len(columns) == len(_BEIR):
         expected += f" (or three under the header {' '.join(_BEIR)}, as BEIR has them)"
     problems.add(line, None, f"{len(columns)} columns; {expected}")
-
-
-def _are_ids(query: str, document: str, line: int, problems: Problems) -> bool:
-    """Whether both say something; a no-break space, which separates nothing, is reported."""
-    if is_blank := query.isspace() or document.isspace():
-        problems.add(line, None, "an id is empty; remove the line or fill it in")
-    return not is_blank
 
 
 def _number(

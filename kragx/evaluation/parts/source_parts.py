@@ -15,8 +15,7 @@ from typing import TypeVar
 
 from kragx.data import LackingError, Mender, Reading
 from kragx.data.batch import Batch, Row, batches_of
-from kragx.data.formats.located import files_of, shown
-from kragx.data.formats.parquet import ParquetTable
+from kragx.data.formats.parquet import ParquetTable, files_of, shown
 from kragx.evaluation.inputs import Source, StreamStats
 from kragx.evaluation.match_source import Matches, MatchPlan, match_stream
 from kragx.evaluation.parts.workers import Engine

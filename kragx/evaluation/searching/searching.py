@@ -11,9 +11,8 @@ import numpy as np
 
 from kragx.data import Doc, Tokenizer
 from kragx.data.batch import Batch, Row
-from kragx.data.entries import Columns, Entries
+from kragx.data.entries import Columns, Entries, SearchLists
 from kragx.data.lists import Lists, ranges, starts as starts_of
-from kragx.data.search_lists import SearchLists
 from kragx.data.searches import UNKNOWN_DOC, ListName, Order
 from kragx.evaluation.arranging import arranged_batch
 from kragx.evaluation.document_sizes import counted_text

@@ -7,8 +7,8 @@ import typer
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
+from kragx.data.formats.format import question_record
 from kragx.data.formats.jsonl import write_records
-from kragx.data.formats.records import question_record
 from kragx.ground.errors import UsageError
 from kragx.workshop.commands.workshop_folder import check_new
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from kragx.data.documents import Doc
 from kragx.data.forbidden import FORBIDDEN
-from kragx.data.formats.records import query_record
+from kragx.data.formats.format import query_record
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.ground.errors import DataError
 from kragx.workshop.folder.places import place_of

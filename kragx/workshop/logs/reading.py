@@ -291,7 +291,7 @@ def _records(
         name = next((key for key in _LISTS if isinstance(value.get(key), list)), None)
     listed = value if isinstance(value, list) else [value] if name is None else value[name]
     for number, record in enumerate(listed):
-        line = lines.get((number,) if name is None else (name, number), 1)
+        line = lines[number] if lines else 1
         if isinstance(record, dict):
             yield line, record
         else:

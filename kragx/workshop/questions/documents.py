@@ -18,7 +18,6 @@ from kragx.data.documents import Doc
 from kragx.data.korean import is_korean
 from kragx.data.text import normalise
 from kragx.data.tokenizers import KiwiTokenizer
-from kragx.data.validation import COMMON as COMMON_SHARE
 from kragx.ground.errors import DataError
 from kragx.judging.writing import PARTED
 from kragx.workshop.questions.words import ASKING_EN, COMMON, content_words, has_kiwi
@@ -30,6 +29,7 @@ LONGEST_VALUE = 80
 MOST_NOUNS = 8
 """Noun phrases of a document."""
 _FEWEST_DOCUMENTS = 500
+_COMMON_SHARE = 0.2  # of the documents: a noun that more of them have tells none apart
 _WORDS = 6  # of a text that is a heading as a whole
 _READ = 4000  # characters of a document in which noun phrases are looked for
 
@@ -118,7 +118,7 @@ def _telling(
     def rank(noun: str) -> tuple[bool, float, str]:
         weight = counts[noun] * log((n_documents + 1) / n_having[noun])
         is_named = noun in heading
-        is_common = n_having[noun] > max(2, COMMON_SHARE * n_documents)
+        is_common = n_having[noun] > max(2, _COMMON_SHARE * n_documents)
         is_weak = is_common or (counts[noun] == 1 and not is_named)
         # Nouns with equal weights by their letters, so that a seed gives the same questions.
         return is_weak, -weight * (1 + is_named), noun

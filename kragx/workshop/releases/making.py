@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Literal
 
 from kragx.data import Doc, Forbidden, Gold, GoldDataset, Mender, Query
-from kragx.data.gold import gold_items
+from kragx.data.gold import as_gold
 from kragx.data.source import contradictions
 from kragx.data.turns import as_turns
 from kragx.ground.printing import phrase
@@ -150,7 +150,7 @@ def _make_query(
         return without("undecided", *undecided)
     grades = {first: now.grade for first, now in standings.items()}
     mender = Mender()
-    golds = [gold for item in question.gold for gold in gold_items(item, mender, strings=False)]
+    golds = [as_gold(item, mender, strings=False) for item in question.gold]
     # What people say of a document replaces what came with the question from a file.
     golds = [gold for gold in golds if gold.id is None or copies.first(gold.id) not in grades]
     answers = {first for first, grade in grades.items() if grade}

@@ -93,18 +93,13 @@ def test_every_problem_is_reported(problems):
     [
         ({"relevant_chunk_ids": []}, "gold", "warning", "answerable: false"),
         ({"answerable": False}, "answerable", "error", "gold items"),
-        ({"metadata": {"facts": "one"}}, "metadata.facts", "warning", "list of texts"),
-        ({"metadata": {"created_at": "spring"}}, "metadata.created_at", "warning", "date"),
         ({"query": unicodedata.normalize("NFD", "환불은 언제?")}, "query", "warning", "NFC"),
-        ({"query": "half \ufffd"}, "query", "warning", "lost"),
         ({"relevant_chunk_ids": [NFD]}, "gold[0].id", "warning", "NFC"),
         ({"relevant_chunk_ids": [["d1", NFD]]}, "gold[0].alternatives[0].id", "warning", "NFC"),
-        ({"relevant_chunk_ids": ["c1 "]}, "gold[0].id", "warning", "white space"),
         ({"expected_doc_types": ["faq", NFD]}, "expected_doc_types[1]", "warning", "NFC"),
         ({"gold": [{"text": "  "}]}, "gold[1].text", "error", "everything"),
         ({"gold": [{"text": "14 days"}]}, "gold[1].text", "warning", "7 characters"),
         ({"gold": [{"text": "7"}]}, "gold[1].text", "warning", "only 1 character ("),
-        ({"relevant_chunk_ids": ["d1", "d1"]}, "relevant_chunk_ids[1]", "warning", "twice"),
     ],
 )
 def test_one_problem(problems, changes, field, level, hint):
@@ -164,13 +159,6 @@ def test_against_a_corpus(problems):
     assert place == (1, "gold[0].text", "error")
 
 
-def test_gold_that_matches_everything(problems):
-    """A text that most documents hold is reported with how many."""
-    place, message = only(problems(gold(1, "14 days"), corpus=True))
-    assert place == (1, "gold[0].text", "warning")
-    assert "3 of 3 documents" in message
-
-
 def test_nfd_in_a_corpus(problems):
     """A gold text in NFD is found in the corpus, and warned about."""
     text = unicodedata.normalize("NFD", "배송은 이틀 걸리고 섬 지역은")
@@ -219,7 +207,7 @@ def test_command(kragx, jsonl):
     assert "bad.jsonl:1: querry: unknown field; perhaps you meant 'query'?" in out
     assert "bad.jsonl:2: gold:" in out
     assert "1 error, 1 warning" in out
-    warned = jsonl(row(1, query="half \ufffd"), name="warned.jsonl")
+    warned = jsonl(row(1, relevant_chunk_ids=[]), name="warned.jsonl")
     assert kragx("gold", "validate", warned, "--strict").code == 3
     found = kragx("gold", "validate", warned, "--format", "json").json()
     assert (found["n_errors"], found["n_warnings"]) == (0, 1)

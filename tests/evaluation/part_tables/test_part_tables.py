@@ -17,9 +17,9 @@ import pytest
 
 from kragx import Doc, Gold, Query, UsageError, evaluate
 from kragx.data import Retrieved
+from kragx.data.formats.format import question_record
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.parquet import TABLE_KEY, write_questions
-from kragx.data.formats.records import question_record
 from kragx.errors import DataError, JudgingError
 from kragx.evaluation.part_tables import scored
 from kragx.evaluation.part_tables.evaluated import SUMMARY, evaluate_in_parts

@@ -10,8 +10,8 @@ import pytest
 
 from kragx import evaluate, read_dataset
 from kragx.data.databases import database
+from kragx.data.formats.format import question_record
 from kragx.data.formats.jsonl import write_records
-from kragx.data.formats.records import question_record
 from kragx.errors import DataError, UsageError
 from kragx.judging import Judge, Question
 from kragx.judging.clients.scripted import ScriptedClient
