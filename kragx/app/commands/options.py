@@ -251,12 +251,6 @@ Junit = Annotated[
 
 Plot = Annotated[Path | None, typer.Option(help="Also draw it: a file .png, .svg or .pdf.")]
 
-Language = Annotated[
-    str | None,
-    # Eager, so that a help behind it is in that language.
-    typer.Option(is_eager=True, help="Of results: en or ko (default: KRAGX_LANG, else en)."),
-]
-
 
 def limits(cost: float | None, calls: int | None) -> dict[str, Any]:
     """The limits of judging that a command line names."""

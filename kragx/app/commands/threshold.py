@@ -104,11 +104,7 @@ def _evaluations(
             raise UsageError("--trust: belongs to a folder; a results file names no code")
         criteria = Criteria.of(match=spec, metrics=metrics)
         return [evaluate_run(str(results), None, criteria, corpus=corpus, workers=workers)]
-    return list(
-        evaluate_folder(
-            results, match=spec, metrics=metrics, corpus=corpus, trust=trust, workers=workers
-        )
-    )
+    return list(evaluate_folder(results, match=spec, metrics=metrics, trust=trust, workers=workers))
 
 
 def _varying(evaluations: list[Evaluation]) -> list[Evaluation]:
