@@ -1,7 +1,7 @@
 """`run`: from a config to what it finds out; and the same once more from what a run has left."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,6 @@ from kragx.ground.errors import (
     DataError,
     JudgingError,
     RetrieverError,
-    UntrustedError,
     UsageError,
     nearest,
 )
@@ -264,8 +263,7 @@ def explain_folder(
     Args:
         folder: that `kragx run` has written.
         query_id: which query.
-        match: a match spec instead of the config's; of several `matchers` the first decides, and
-            the scores of all of them are shown.
+        match: a match spec instead of the config's; of several `matchers` the first decides.
         retriever: only this one.
         trust: as for `recompute`; what `match` names may be code all the same.
 
@@ -283,13 +281,10 @@ def explain_folder(
                 field="--retriever",
                 remedy=hint,
             )
+        name, spec = next(iter(config.named_matchers.items()))
         read = match_reader(config, trust=trust)
-        named = {}
-        for name, spec in config.named_matchers.items():
-            with suppress(*(() if match is None else (UntrustedError,))):  # shown besides
-                named[name] = read(spec, name)
-        deciding = next(iter(named.values())) if match is None else read(match, None)
-        panel = {**(named if len(named) > 1 else {}), **standard_panel(deciding)}
+        deciding = read(spec, name) if match is None else read(match, None)
+        panel = standard_panel(deciding)
         # Of all runs, as in the evaluation: a pair must score here what it scored there.
         if any(named.needs_vocabulary for named in (deciding, *panel.values())):
             vocabulary = vocabulary_of_runs(

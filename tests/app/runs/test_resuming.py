@@ -303,7 +303,7 @@ def test_times_are_of_one_way_of_asking(interrupted, kragx):
 
 
 def test_what_changes_no_answer(interrupted, kragx):
-    """What a run leaves, a folder moved as a whole, another file beside: all answers are kept."""
+    """What a run leaves, another metric: all answers are kept."""
     edit(interrupted / "run.yaml", "recall@3,", "recall@2,")
     (interrupted / "index" / "__pycache__").mkdir()
     (interrupted / "index" / "__pycache__" / "x.pyc").write_text("x")
@@ -374,14 +374,6 @@ def test_a_folder_without_what_runs_leave(prepared):
     assert parts_of(prepared, args, written=written) == before
     edit(prepared / "index" / "part" / "1.bin", "one", "two")
     assert parts_of(prepared, args, written=written) != before
-
-
-def test_two_configs_of_equal_content_in_two_folders(prepared, tmp_path_factory):
-    """A folder that was moved as a whole has not changed."""
-    other = tmp_path_factory.mktemp("moved")
-    (other / "corpus.jsonl").write_bytes((prepared / "corpus.jsonl").read_bytes())
-    made = [parts_of(here, {"path": f"{here}/corpus.jsonl"}) for here in (prepared, other)]
-    assert made[0] == made[1]
 
 
 def code_of(here: Path, path: str) -> dict[str, str]:
