@@ -142,14 +142,22 @@ def evaluated(
         # Here, and not in each evaluation: so a folder holds the texts, and needs no corpus.
         runs = {name: corpus.run(run) for name, run in runs.items()}
     relevance = _pooled_relevance(config, dataset, runs.values(), corpus, matchers.get(RELEVANCE))
-    evaluations: list[Evaluation] = []
+    evaluation_of: dict[tuple[str, str], Evaluation] = {}
+    scored_by: dict[str, str] = {}
     losses: list[StageLosses] = []
     for name, matcher in deciding.items():
         criteria = _criteria(config, matcher, matchers.get(FACTS), relevance)
         criteria = replace(criteria, forbidden_words=forbidden_words)
         # One for all retrievers: each distinct text is tokenised, or judged, once.
         criteria = for_all(criteria, dataset, runs.values(), corpus)
+        # What is forbidden by its text is told at the matcher's own threshold.
+        key = "" if dataset.may_forbid else _score_key(matcher)
+        first = scored_by.setdefault(key or name, name)
         for run in runs.values():
+            if first != name and not has_stages(run):
+                at_threshold = evaluation_of[first, run.name].at_threshold(matcher.threshold)
+                evaluation_of[name, run.name] = replace(at_threshold, match_name=name)
+                continue
             try:
                 with about(run.name if len(runs) > 1 else ""):
                     evaluation = evaluate_run(
@@ -159,7 +167,7 @@ def evaluated(
                 raise error.within(f"retrievers.{run.name}") from None
             settings = config.secrets.masked(evaluation.settings)
             evaluation = replace(evaluation, match_name=name, settings=settings)
-            evaluations.append(evaluation)
+            evaluation_of[name, run.name] = evaluation
             if has_stages(run):
                 k = depth_of(evaluation)
                 losses.append(losses_of(evaluation, dataset, run, criteria, k=k, corpus=corpus))
@@ -168,11 +176,21 @@ def evaluated(
         config,
         dataset,
         runs,
-        tuple(evaluations),
+        tuple(evaluation_of.values()),
         matchers={**deciding, **judges},
         corpus=corpus,
         losses=tuple(losses),
     )
+
+
+def _score_key(matcher: BaseMatcher) -> str:
+    """What the scores of a matcher depend on: another threshold costs no other scoring.
+
+    Empty of somebody's own matcher, of a model and of combinations, where that is not known.
+    """
+    is_known = not (matcher.inner or matcher.members or matcher.asks or matcher.judges)
+    settings = {name: value for name, value in matcher.settings.items() if name != "threshold"}
+    return str(settings) if is_known and not matcher.yes_or_no else ""
 
 
 def _criteria(

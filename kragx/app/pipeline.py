@@ -1,7 +1,7 @@
 """`run`: from a config to what it finds out; and the same once more from what a run has left."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,6 @@ from kragx.ground.errors import (
     DataError,
     JudgingError,
     RetrieverError,
-    UntrustedError,
     UsageError,
     nearest,
 )
@@ -223,7 +222,6 @@ def evaluate_folder(
     *,
     match: object = None,
     metrics: Sequence[str] | None = None,
-    corpus: Path | None = None,
     trust: bool = False,
     workers: object = None,
 ) -> tuple[Evaluation, ...]:
@@ -233,7 +231,6 @@ def evaluate_folder(
         folder: that `kragx run` has written.
         match: a match spec instead of the config's.
         metrics: metric strings instead of the config's.
-        corpus: has the texts of ids; None for the config's.
         trust: as for `recompute`; what `match` and `metrics` name may be code all the same.
         workers: as for `kragx.evaluate`.
 
@@ -247,10 +244,9 @@ def evaluate_folder(
         if metrics:
             changed["metrics"] = list(metrics)
         config = content.config.model_copy(update=changed)
-        documents = content.corpus if corpus is None else as_corpus(corpus)
         matchers = matchers_of(config, trust=trust, is_given=match is not None)
-        dataset = with_texts(content.dataset, config, documents, matchers)
-        report = evaluated(config, dataset, content.runs, documents, matchers, workers=workers)
+        dataset = with_texts(content.dataset, config, content.corpus, matchers)
+        report = evaluated(config, dataset, content.runs, content.corpus, matchers, workers=workers)
         return report.evaluations
 
 
@@ -260,7 +256,6 @@ def explain_folder(
     *,
     match: object = None,
     retriever: str | None = None,
-    corpus: Path | None = None,
     trust: bool = False,
 ) -> list[Explanation]:
     """Why each retriever of a result folder did or did not find a query's gold.
@@ -268,10 +263,8 @@ def explain_folder(
     Args:
         folder: that `kragx run` has written.
         query_id: which query.
-        match: a match spec instead of the config's; of several `matchers` the first decides, and
-            the scores of all of them are shown.
+        match: a match spec instead of the config's; of several `matchers` the first decides.
         retriever: only this one.
-        corpus: has the texts of ids; None for the config's.
         trust: as for `recompute`; what `match` names may be code all the same.
 
     Raises:
@@ -288,17 +281,15 @@ def explain_folder(
                 field="--retriever",
                 remedy=hint,
             )
+        name, spec = next(iter(config.named_matchers.items()))
         read = match_reader(config, trust=trust)
-        named = {}
-        for name, spec in config.named_matchers.items():
-            with suppress(*(() if match is None else (UntrustedError,))):  # shown besides
-                named[name] = read(spec, name)
-        deciding = next(iter(named.values())) if match is None else read(match, None)
-        panel = {**(named if len(named) > 1 else {}), **standard_panel(deciding)}
-        documents = content.corpus if corpus is None else as_corpus(corpus)
+        deciding = read(spec, name) if match is None else read(match, None)
+        panel = standard_panel(deciding)
         # Of all runs, as in the evaluation: a pair must score here what it scored there.
         if any(named.needs_vocabulary for named in (deciding, *panel.values())):
-            vocabulary = vocabulary_of_runs(content.dataset, every_run(runs.values()), documents)
+            vocabulary = vocabulary_of_runs(
+                content.dataset, every_run(runs.values()), content.corpus
+            )
             deciding = deciding.knowing(vocabulary)
             panel = {name: named.knowing(vocabulary) for name, named in panel.items()}
         return [
@@ -309,7 +300,7 @@ def explain_folder(
                 match=deciding,
                 panel=panel,
                 profile=config.profile,
-                corpus=documents,
+                corpus=content.corpus,
             )
             for name, first in runs.items()
             if retriever in (None, name)

@@ -67,8 +67,6 @@ class KragxError(Exception):
     """
 
     exit_code = 70
-    said: str = ""
-    """Its text in the user's language, once a command knows that."""
 
     def __init__(
         self, problem: str, *, path: str = "", field: str = "", remedy: str = "", **values: object

@@ -9,7 +9,7 @@ import json
 import unicodedata
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from kragx.ground.errors import UsageError, inside
@@ -146,19 +146,6 @@ class Budgets:
     def cost(self) -> float | None:
         """The least limit of a cost; None if there is none."""
         return min((limit.cost for limit in self.limits if limit.cost is not None), default=None)
-
-    def with_limits(self, limits: Mapping[str, Any]) -> Budgets:
-        """The same with the limits of a command line, which win over those of a run."""
-        by_scope = {budget.per: budget for budget in self.limits}
-        changed = replace(by_scope.get("run", Budget()), **limits)
-        return Budgets(tuple({**by_scope, "run": changed}.values()))
-
-    def to_dict(self) -> list[dict[str, Any]]:
-        """As a config has them."""
-        return [
-            {name: value for name, value in vars(budget).items() if value is not None}
-            for budget in self.limits
-        ]
 
 
 def read_prices(prices: Any) -> dict[str, Price]:

@@ -60,9 +60,10 @@ def run(kragx, module, here, gold, monkeypatch):
     monkeypatch.syspath_prepend(str(here))
     module("toy_compared", RETRIEVERS)
 
-    def call(version, *options, more="", folder=None):
+    def call(version, *options, more="", folder=None, language="en"):
         text = CONFIG.replace("VERSION", version).replace("MORE", more)
         (here / "run.yaml").write_text(text, encoding="utf-8")
-        return kragx("run", "run.yaml", "-o", folder or version, *options)
+        command = ("run", "run.yaml", "-o", folder or version, *options)
+        return kragx("--language", language, *command)
 
     return call

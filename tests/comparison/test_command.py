@@ -179,7 +179,7 @@ def test_few_questions_decide_nothing_between_retrievers(run, jsonl, here):
     assert outcome.err.startswith(f"kragx: {line}\n")
     assert "cannot be decided" not in outcome.out
     assert line in (here / "new" / "report.md").read_text("utf-8")
-    korean = run("newer", "--set", "dataset.path=few.jsonl", "--language", "ko")
+    korean = run("newer", "--set", "dataset.path=few.jsonl", language="ko")
     assert korean.err.startswith("kragx: 질문 5개로는 검색기 간의 차이를 판단할 수 없습니다")
 
 
@@ -290,7 +290,7 @@ def test_what_did_not_change_is_one_line(run, kragx, here):
     summary = (here / "s.md").read_text("utf-8").replace("\\", "")
     assert summary.count(said) == 1
     assert "against earlier" not in summary
-    assert "달라진 것 없음: mine, other" in run("old", *earlier, "--language", "ko").out
+    assert "달라진 것 없음: mine, other" in run("old", *earlier, language="ko").out
     run("new", *earlier)
     summary = (here / "s.md").read_text("utf-8")
     assert summary.count("nothing changed: other; each of 24") == 1

@@ -62,7 +62,7 @@ def test_ids_that_never_meet(kragx: Any, jsonl: Any, here: Path) -> None:
     for _ in range(2):  # computed, and read again
         kept = kragx(*score, "--out", str(here / "tables"))
         assert plain.err in kept.err
-    korean = kragx(*score, "--language", "ko")
+    korean = kragx("--language", "ko", *score)
     assert "검색된 id 가운데 정답 id가 하나도 없습니다(비교한 질문 4개): 'q0'에서" in korean.err
     assert "정답 id가 하나도 없는 질문: 4" in korean.out
 

@@ -74,7 +74,7 @@ def test_figures_of_a_folder(kragx, here, config):
     pytest.importorskip("matplotlib")
     config()
     kragx("run", "config.yaml")
-    assert kragx("report", "out", "--figures", "fig", "--language", "ko").code == 0
+    assert kragx("--language", "ko", "report", "out", "--figures", "fig").code == 0
     assert {each.name for each in (here / "fig").iterdir()} == {
         f"{stem}.{kind}" for stem in ("metrics", "metric_at_k", "scores") for kind in ("png", "svg")
     }

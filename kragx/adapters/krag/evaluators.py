@@ -19,10 +19,10 @@ from kragx.api.evaluate import evaluate
 from kragx.api.pairs import match_pairs
 from kragx.data import GoldDataset, KragTokenizer
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.wording import method_label
 from kragx.ground.errors import UsageError, nearest, shorten
 from kragx.ground.options import check_options, one_of
 from kragx.ground.printing import Line, Part, Shown
+from kragx.matchers import label
 from kragx.metrics import METRICS, PROFILES, MetricScores, MetricWarning
 
 if TYPE_CHECKING:
@@ -105,18 +105,6 @@ Criteria = Annotated[MatchingCriteria | str, MatchingCriteria]
 ProfileName = Annotated[str, one_of("kragx", "krag")]
 
 
-def _match_text(match: object) -> str:
-    """A match as the evaluators have it: a name, a mapping, or a matcher."""
-    if isinstance(match, Mapping):
-        options = {name: value for name, value in match.items() if name != "method"}
-        shown = ", ".join(
-            f"{name} {getattr(option, 'name', option)}" for name, option in options.items()
-        )
-        return f"{match['method']} ({shown})"
-    settings = getattr(match, "settings", None)
-    return str(match) if settings is None else method_label(settings)
-
-
 @dataclass(eq=False, repr=False)
 class OfflineRetrievalEvaluators(Shown):
     """Evaluate retrieved documents against gold ones, by text containment unless told otherwise.
@@ -195,7 +183,7 @@ class OfflineRetrievalEvaluators(Shown):
             yield Line(repr(self))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(match: {_match_text(self._match)}; profile: {self.profile})"
+        return f"{type(self).__name__}(match: {label(self._match)}; profile: {self.profile})"
 
     @property
     def evaluation(self) -> Evaluation:

@@ -1,9 +1,7 @@
-"""What all commands do alike: help by panels, --language, files that stay."""
+"""What all commands do alike: help by panels, files that stay."""
 
-import inspect
 from collections.abc import Callable
 from contextlib import suppress
-from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,10 +9,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from kragx.app.commands.help import Helping, translated_record
-from kragx.app.commands.options import Language
 from kragx.ground.entry_points import plugins
-from kragx.ground.errors import KragxError, UsageError
-from kragx.ground.printing import speaking
+from kragx.ground.errors import UsageError
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -40,56 +36,18 @@ class _Command(Helping, TyperCommand):
                 formatter.write_dl(records)
 
     def invoke(self, ctx: Any) -> Any:
-        read = [param for name, param in ctx.params.items() if name not in {*_WRITTEN, "language"}]
+        read = [param for name, param in ctx.params.items() if name not in _WRITTEN]
         for out in filter(None, map(ctx.params.get, _WRITTEN)):
             not_read(Path(out), *read)  # typer makes a path of a text only for the function
         return super().invoke(ctx)
 
 
 class Commands(typer.Typer):
-    """Commands that do not write over what they read, and speak the language of --language."""
+    """Commands that do not write over what they read."""
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[_Function], _Function]:
         """As of `typer.Typer`."""
-        added = super().command(name, **{"cls": _Command, **options})
-
-        def decorated(function: _Function) -> _Function:
-            added(_speaking(function))
-            return function
-
-        return decorated
-
-
-def _speaking(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same with --language after the command; one that has its own means what it makes.
-
-    Its errors are said in that language, which nobody knows any more where they end up.
-    """
-
-    @wraps(function)
-    def own(*args: Any, **options: Any) -> Any:
-        try:
-            return function(*args, **options)
-        except KragxError as error:
-            error.said = str(error)
-            raise
-
-    signature = inspect.signature(function, eval_str=True)
-    if "language" in signature.parameters:
-        return own
-
-    @wraps(function)
-    def spoken(*args: Any, language: str | None = None, **options: Any) -> Any:
-        with speaking(language):
-            return own(*args, **options)
-
-    parameter = inspect.Parameter(
-        "language", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Language
-    )
-    parameters = [*signature.parameters.values(), parameter]
-    spoken.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    spoken.__annotations__ = {**function.__annotations__, "language": Language}
-    return spoken
+        return super().command(name, **{"cls": _Command, **options})
 
 
 class _Group(Helping, TyperGroup):

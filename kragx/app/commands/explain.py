@@ -39,7 +39,7 @@ def explain(
         raise UsageError("--gold: belongs to a results file; a folder has its own")
     if results.is_dir():
         explanations = pipeline.explain_folder(
-            results, query, match=spec, retriever=retriever, corpus=corpus, trust=trust
+            results, query, match=spec, retriever=retriever, trust=trust
         )
     elif trust:
         raise UsageError("--trust: belongs to a folder; a results file names no code")

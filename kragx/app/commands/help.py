@@ -5,7 +5,6 @@ from unicodedata import east_asian_width
 
 from typer.core import TyperCommand
 
-from kragx.ground.printing import speaking
 from kragx.ground.printing.phrases import translated
 
 _PAD = "\u2060"  # a word joiner, which is no space; it stands behind what is two columns wide
@@ -18,11 +17,10 @@ class Helping:
     help: str | None
 
     def get_help(self, ctx: Any) -> str:
-        """The whole help; an option --language that stands before --help is obeyed."""
-        with speaking(ctx.params.get("language")):
-            formatter = _Formatter(ctx.make_formatter())
-            self.format_help(ctx, formatter)  # type: ignore[attr-defined]  # of typer's classes
-            return formatter.text
+        """The whole help."""
+        formatter = _Formatter(ctx.make_formatter())
+        self.format_help(ctx, formatter)  # type: ignore[attr-defined]  # of typer's classes
+        return formatter.text
 
     def get_short_help_str(self, limit: int = 45) -> str:
         """The line about it in a list of commands."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # it loads all formats, which the help does without
 
 argument: partial[Any] = partial(typer.Argument, show_default=False)
 
-OF_MATCHING, OF_JUDGES = "How matches are decided", "Of a judge"
+OF_MATCHING = "How matches are decided"
 IN_CI, AT_SCALE = "In CI", "At scale"
 """The heads of the help under which options stand that few need."""
 
@@ -201,17 +201,6 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Count what a grid or the judge would ask; ask no judge.")
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Take over no answers of an interrupted run.")]
-Budget = Annotated[
-    float | None,
-    typer.Option(
-        help="The most that each judge may cost, in its prices' currency.",
-        rich_help_panel=OF_JUDGES,
-    ),
-]
-MaxCalls = Annotated[
-    int | None,
-    typer.Option(help="The most calls that each judge may make.", rich_help_panel=OF_JUDGES),
-]
 Submit = Annotated[
     bool, typer.Option("--submit", help="As batches of the provider; collect, then run it again.")
 ]
@@ -250,17 +239,6 @@ Junit = Annotated[
 ]
 
 Plot = Annotated[Path | None, typer.Option(help="Also draw it: a file .png, .svg or .pdf.")]
-
-Language = Annotated[
-    str | None,
-    # Eager, so that a help behind it is in that language.
-    typer.Option(is_eager=True, help="Of results: en or ko (default: KRAGX_LANG, else en)."),
-]
-
-
-def limits(cost: float | None, calls: int | None) -> dict[str, Any]:
-    """The limits of judging that a command line names."""
-    return given_options(cost=cost, calls=calls)
 
 
 def columns(options: list[str], *, may_be_none: bool = False) -> dict[str, str]:

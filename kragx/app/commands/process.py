@@ -46,7 +46,7 @@ def ending() -> Iterator[None]:
         yield
     except KragxError as error:
         is_full = isinstance(error, (DataError, JudgingError)) and _is_full(error)
-        _fail(error.said or str(error), UsageError.exit_code if is_full else error.exit_code)
+        _fail(str(error), UsageError.exit_code if is_full else error.exit_code)
     except _Ended as error:
         _fail(error.word, 128 + error.signal)
     except KeyboardInterrupt as error:

@@ -89,6 +89,11 @@ class _Kragx(Helping, TyperGroup):
     def __init__(self, **options: Any) -> None:
         super().__init__(**{**options, "commands": _Commands(_HERE)})
 
+    def get_help(self, ctx: Any) -> str:
+        """The whole help; an option --language that stands before --help is obeyed."""
+        with speaking(ctx.params.get("language")):
+            return super().get_help(ctx)
+
     def make_context(self, *args: Any, **options: Any) -> Any:
         with _inert():
             return super().make_context(*args, **options)
@@ -135,7 +140,7 @@ def _root(
         str | None,
         typer.Option(
             is_eager=True,
-            help="Of results: en or ko, here or after the command (default: KRAGX_LANG, else en).",
+            help="Of results: en or ko (default: KRAGX_LANG, else en).",
         ),
     ] = None,
 ) -> None:

@@ -52,7 +52,9 @@ def sweep(
     of_all = _evaluations(results, spec, metric, corpus, trust=trust, workers=engine_or_count)
     # A results file is no comparison; what failed in it counts as empty lists, and is said.
     failed_ones = _failed(results, of_all) if results.is_dir() else frozenset()
-    evaluations = _varying([one for one in of_all if one.name not in failed_ones])
+    left = [one for one in of_all if one.name not in failed_ones]
+    # Without any with a threshold, sweeping them says why it cannot.
+    evaluations = [one for one in left if "threshold" in one.settings["match"]] or left
     thresholds: Literal["scores"] | None = "scores" if every_score else None
     sweeps = [
         sweep_thresholds(retrievers, thresholds=thresholds)
@@ -104,22 +106,7 @@ def _evaluations(
             raise UsageError("--trust: belongs to a folder; a results file names no code")
         criteria = Criteria.of(match=spec, metrics=metrics)
         return [evaluate_run(str(results), None, criteria, corpus=corpus, workers=workers)]
-    return list(
-        evaluate_folder(
-            results, match=spec, metrics=metrics, corpus=corpus, trust=trust, workers=workers
-        )
-    )
-
-
-def _varying(evaluations: list[Evaluation]) -> list[Evaluation]:
-    """Those with a threshold to vary, where some have one; the others are named."""
-    has_one = {one.match_name: "threshold" in one.settings["match"] for one in evaluations}
-    if not any(has_one.values()):
-        return evaluations  # sweeping them says why it cannot
-    for name in (name for name, varies in has_one.items() if not varies):
-        text = phrase("{match!r} decides yes or no: no threshold to sweep", match=name)
-        say(joined(": ", ["kragx", text]))
-    return [evaluation for evaluation in evaluations if has_one[evaluation.match_name]]
+    return list(evaluate_folder(results, match=spec, metrics=metrics, trust=trust, workers=workers))
 
 
 @threshold.command()

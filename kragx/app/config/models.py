@@ -23,7 +23,6 @@ from kragx.app.config.retrievers import Retriever, RetrieverConfig
 from kragx.comparison import Gate, Settings, parse_gates
 from kragx.comparison.tuning import Setting, has_grid, size, spread
 from kragx.comparison.tuning.grid import GridSettings
-from kragx.data import RUNS_OR_REPEAT
 from kragx.data.rules import RuleSet
 from kragx.ground.entry_points import plugins
 from kragx.ground.errors import UsageError, nearest
@@ -196,12 +195,6 @@ class RunConfig(Model):
             if self.stages and retriever.factory is not None and "stages" not in options:
                 changes["stages"] = True
             if self.runs and retriever.is_asked and retriever.runs is None:
-                # Both would ask a question again and again, and mean over other things.
-                if self.runs != 1 and options["repeat"] > 1:
-                    raise ValueError(
-                        f"retrievers.{name}.repeat: {RUNS_OR_REPEAT}; leave it out, or give this "
-                        "retriever runs: 1"
-                    )
                 changes["runs"] = self.runs
             # The model is frozen and its mapping is not, so the entry is replaced where it stands.
             self.retrievers[name] = retriever.model_copy(update=changes) if changes else retriever

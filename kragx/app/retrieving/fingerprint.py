@@ -56,9 +56,7 @@ class Fingerprints:
         """The state of all that the answers of a retriever depend on, as far as it can be seen."""
         dumped = config.model_dump(mode="json", by_alias=True, exclude=UNRELATED)
         options = {name: value for name, value in dumped.items() if value is not None}
-        # Of a folder that was moved as a whole nothing has changed.
-        folder_name = (str(self._here), "${here}")
-        parts = {name: state_of(value, folder_name) for name, value in options.items()}
+        parts = {name: state_of(value) for name, value in options.items()}
         if names := sorted(variables_in(options)):
             # One hash of them all: each by itself might be found by trying.
             values = [os.environ.get(name) for name in names]
@@ -185,9 +183,7 @@ def _content(path: Path) -> str:
         return f"cannot be read: {error.strerror}"
 
 
-def state_of(value: Any, renamed: tuple[str, str] = ("", "")) -> str:
-    """A hash of plain values; in their texts something else stands where something had stood."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    before, after = (json.dumps(name, ensure_ascii=False)[1:-1] for name in renamed)
-    text = text.replace(before, after) if before else text
+def state_of(value: Any) -> str:
+    """A hash of plain values."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -32,18 +32,10 @@ def plan(retrievers: Mapping[str, RetrieverConfig], n_questions: int) -> Iterato
         n_calls *= len(retriever.settings_of(label))
         total += n_calls if retriever.is_asked else 0
         if retriever.axes:
-            questions = phrase(
-                "1 question" if n_questions == 1 else "{n:,} questions", n=n_questions
-            )
-            if times > 1:
-                questions = phrase("{questions} x {n} times", questions=questions, n=times)
-            if warmup:
-                questions = phrase("{questions}, and {n} to warm up", questions=questions, n=warmup)
             yield phrase(
-                "grid of {retriever}: {settings} x {questions}: {n:,} asks",
+                "grid of {retriever}: {settings}: {n:,} asks",
                 retriever=visible(label),
                 settings=size(retriever.axes),
-                questions=questions,
                 n=n_calls,
             )
     if len(retrievers) > 1 and any(retriever.axes for retriever in retrievers.values()):

@@ -29,8 +29,8 @@ class PartialAnswers:
         n_unused: how many there are that are not taken over, as something has changed.
         changed: what that is: the parts of a fingerprint, or ``questions``.
         keep: keeps one more before the next one is waited for.
-        as_read: of answers that were kept now those that a next run would read otherwise, as their
-            metadata holds what JSON has no form for: an interruption must change no number.
+        as_read: the answers that were kept now, as a next run would read them: metadata may hold
+            what JSON has no form for, and an interruption must change no number.
     """
 
     known: Mapping[str, Retrieved] = field(default_factory=dict)
@@ -82,13 +82,8 @@ def partial_answers(
                 return
             question = Query(query.id, query.text, (), history=query.history)
             line = write(question_record(question, retrieved))
-            # What a later run would read of it: if that is not what was answered, this run goes on
-            # with what the file has, so that both have the same results.
-            _, answer_again = _answer(json.loads(line))
-            with suppress(Exception):  # whatever foreign values raise when they are compared
-                if answer_again == retrieved:
-                    return
-            answers.as_read[query.id] = answer_again
+            # This run goes on with what a later one would read, so that both have the same results.
+            _, answers.as_read[query.id] = _answer(json.loads(line))
 
         if answers.known:
             file.write("\n")  # behind a line that was cut off

@@ -100,7 +100,7 @@ def test_page(kragx, files, tmp_path):
 
 def test_korean(kragx, files):
     """In Korean, too."""
-    assert "같은 목록" in kragx("diff", *files, "--language", "ko").out
+    assert "같은 목록" in kragx("--language", "ko", "diff", *files).out
 
 
 def test_live(kragx, config):

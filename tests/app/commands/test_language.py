@@ -10,13 +10,13 @@ import pytest
 ROW = {"query_id": "q1", "gold": [{"text": "가 나 다"}], "retrieved": [{"text": "가 나 다"}]}
 
 
-@pytest.mark.parametrize("way", ["before", "after", "variable"])
+@pytest.mark.parametrize("way", ["before", "variable"])
 def test_a_command_in_korean(kragx, jsonl, monkeypatch, way):
-    """The option on either side of the command, or the variable; a later one is English again."""
+    """The option before the command, or the variable; a later one is English again."""
     path = jsonl(ROW)
     monkeypatch.setenv("KRAGX_LANG", "ko" if way == "variable" else "en")
-    before, after = ([*("--language", "ko") * (way == side)] for side in ("before", "after"))
-    assert "질문 1개 중 1개 채점" in kragx(*before, "score", path, *after).out
+    before = [*("--language", "ko") * (way == "before")]
+    assert "질문 1개 중 1개 채점" in kragx(*before, "score", path).out
     monkeypatch.setenv("KRAGX_LANG", "")
     assert "1 of 1 queries scored" in kragx("score", path).out
 
@@ -59,33 +59,17 @@ def test_a_common_mistake(kragx, jsonl, here, monkeypatch, command, way):
     text = "dataset: results.jsonl\nretrievers: {a: results.jsonl}\n"
     (here / "broken.yaml").write_text(f"{text}match: {{method: overlap, treshold: 1}}\n")
     monkeypatch.setenv("KRAGX_LANG", "ko" if way == "variable" else "en")
-    code, _, err = kragx(*command.split(), *["--language", "ko"] * (way == "option"))
+    code, _, err = kragx(*["--language", "ko"] * (way == "option"), *command.split())
     assert code in (2, 3)
     assert MISTAKES[command] in err
 
 
-def test_the_nearer_option_wins(kragx, jsonl):
-    """Of two languages that of the command itself; groups of commands take it as well."""
-    path = jsonl(ROW)
-    assert "1 of 1 queries" in kragx("--language", "ko", "score", path, "--language", "en").out
-    assert "--language" in kragx("gold", "validate", "--help").out
-
-
-def test_a_folder_named_like_a_language(kragx, jsonl, here):
-    """`--language ko` reads no file: what is written into the folder ``ko`` loses nothing."""
-    path = jsonl(ROW)
-    (here / "ko").mkdir()
-    command = ("convert", path, "ko/page.jsonl", "--language", "ko")
-    (here / "ko" / "page.jsonl").write_text("", encoding="utf-8")
-    assert kragx(*command).code == 0
-
-
-@pytest.mark.parametrize("way", ["before", "after", "variable"])
+@pytest.mark.parametrize("way", ["before", "variable"])
 def test_an_unknown_language(kragx, jsonl, monkeypatch, way):
     """It is an error that names the option or the variable, and what there is."""
-    before, after = ([*("--language", "kr") * (way == side)] for side in ("before", "after"))
+    before = [*("--language", "kr") * (way == "before")]
     monkeypatch.setenv("KRAGX_LANG", "kr" if way == "variable" else "")
-    code, _, err = kragx(*before, "score", jsonl(ROW), *after)
+    code, _, err = kragx(*before, "score", jsonl(ROW))
     assert code == 2
     field = "KRAGX_LANG" if way == "variable" else "language"
     assert err == f"kragx: {field}: unknown value 'kr'; valid: en, ko\n"
@@ -251,19 +235,16 @@ def test_commands_of_gold_sets(kragx, jsonl, here, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("way", ["before", "after", "variable"])
+@pytest.mark.parametrize("way", ["before", "variable"])
 def test_help_in_korean(kragx, monkeypatch, way):
     """Heads, texts and what stands in brackets, of `kragx` as well; then English again."""
     monkeypatch.setenv("KRAGX_LANG", "ko" if way == "variable" else "en")
-    before, after = ([*("--language", "ko") * (way == side)] for side in ("before", "after"))
-    run = kragx(*before, "run", *after, "--help").out
+    before = [*("--language", "ko") * (way == "before")]
+    run = kragx(*before, "run", "--help").out
     assert "설정 파일의 검색기를 평가하고 비교합니다." in run
     assert "CONFIG.yaml <path>  설정 파일.  [필수]" in run
     assert re.findall(r"^(\w+):", run, re.MULTILINE)[:3] == ["사용법", "인자", "옵션"]
-    if way != "after":
-        assert (
-            "  run      설정 파일의 검색기를 평가하고 비교합니다." in kragx(*before, "--help").out
-        )
+    assert "  run      설정 파일의 검색기를 평가하고 비교합니다." in kragx(*before, "--help").out
     monkeypatch.setenv("KRAGX_LANG", "")
     assert "Evaluate and compare the retrievers" in kragx("run", "--help").out
 

@@ -213,7 +213,7 @@ def test_the_starters_say_the_same():
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_init_runs(kragx, here, language):
     """`kragx init` writes a config that runs as it is, and replaces nothing."""
-    assert kragx("init", "--language", language).code == 0
+    assert kragx("--language", language, "init").code == 0
     outcome = kragx("run", "kragx.yaml", "--full")
     assert outcome.code == 0, outcome.err
     assert outcome.out.startswith("dataset: {path: ")  # the config, as it was understood

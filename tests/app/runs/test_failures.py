@@ -353,7 +353,7 @@ def test_gates_in_pytest(run, here):
     run(retrievers=only("good", "slow"), gates={"retrievers": {"good": {"mrr@2": ">= 0.5"}}})
     with pytest.raises(AssertionError, match="0 of 1 gates failed\nslow failed on 12 of 36"):
         assert_gates(here / "out")
-    (result,) = assert_gates(pipeline.recompute(here / "out", settings=["max_failed=0.5"]))
+    (result,) = assert_gates(pipeline.recompute(here / "out", max_failed=0.5))
     assert result.passed
 
 
