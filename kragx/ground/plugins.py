@@ -153,32 +153,36 @@ def named_secret(name: str, *, surely: bool = False) -> bool:
 
 def without_secrets(args: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments as keys hold them: all but secrets that came from environment variables."""
-
-    def read(text: str, name: str) -> str | None:
-        return None if isinstance(text, FromVariable) and named_secret(name) else text
-
-    return _each(dict(args), "", read)  # type: ignore[no-any-return]  # a mapping stays one
+    return _with(args, lambda text, is_secret: None if is_secret else text)
 
 
 def without_variables(args: Mapping[str, Any]) -> dict[str, Any]:
     """The same, other texts that came from variables as their hashes: keys differ, nobody reads."""
 
-    def read(text: str, name: str) -> str | None:
-        if not isinstance(text, FromVariable):
-            return text
+    def read(text: str, is_secret: bool) -> str | None:
         hashed = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        return None if named_secret(name) else f"sha256:{hashed}"
+        return None if is_secret else f"sha256:{hashed}"
 
-    return _each(dict(args), "", read)  # type: ignore[no-any-return]  # a mapping stays one
+    return _with(args, read)
 
 
 def as_written(args: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments as results show them: variables by their names, and no other text of a secret."""
+    return _with(args, lambda text, _: text.written, hides_others=True)
+
+
+def _with(
+    args: Mapping[str, Any],
+    of_variable: Callable[[FromVariable, bool], str | None],
+    *,
+    hides_others: bool = False,
+) -> dict[str, Any]:
+    """Arguments with what is made of each text that came from a variable, secret or not."""
 
     def read(text: str, name: str) -> str | None:
         if isinstance(text, FromVariable):
-            return text.written
-        return None if named_secret(name) else text
+            return of_variable(text, named_secret(name))
+        return None if hides_others and named_secret(name) else text
 
     return _each(dict(args), "", read)  # type: ignore[no-any-return]  # a mapping stays one
 
@@ -214,22 +218,13 @@ def load(path: str) -> Any:
         value: Any = importlib.import_module(module_name)
     except KragxError:
         raise
-    except ImportError as error:
-        raise UsageError(
-            phrase(
-                "{path}: cannot import {module!r}: {error}; install its package, or start kragx in "
-                "the folder that holds it",
-                path=path,
-                module=module_name,
-                error=error,
-            )
-        ) from error
     # Whatever a user's module raises, an attempt to exit too, the message must say where.
     except (Exception, SystemExit) as error:
         raise UsageError(
-            "{place}: importing {module_name!r} failed: {kind}: {error}",
+            "{place}: cannot import {module!r}: {kind}: {error}; install its package, or start "
+            "kragx in the folder that holds it",
             place=path,
-            module_name=module_name,
+            module=module_name,
             kind=type(error).__name__,
             error=error,
         ) from error

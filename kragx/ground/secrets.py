@@ -224,24 +224,13 @@ def secrets_in(value: object, name: str = "") -> Iterator[str]:
 
     Texts under the names of secrets, what pydantic calls one, and the logins of URLs.
     """
-    reveal = getattr(value, "get_secret_value", None)
-    if callable(reveal):
-        value, name = reveal(), "secret"
-    match value:
-        case BareUrl(login=tuple(login)):
-            yield from (login[1], ":".join(login), str(value.basic).removeprefix("Basic "))
-        case str():
-            yield from (*_logins(value), *_connecting(value))
-            if named_secret(name):
-                yield from (value, value.removeprefix("Bearer "))
-        case Mapping():
-            within = name.lower() in _HEADERS
-            for key, entry in value.items():
-                secret = within and str(key).lower() not in _PLAIN_HEADERS
-                yield from secrets_in(entry, "secret" if secret else str(key))
-        case list() | tuple():
-            for entry in value:
-                yield from secrets_in(entry, name)
+    for _, called, text in _texts(value, name=name):
+        if isinstance(text, BareUrl) and text.login is not None:
+            password = text.login[1]
+            yield from (password, ":".join(text.login), str(text.basic).removeprefix("Basic "))
+        yield from (*_logins(text), *_connecting(text))
+        if named_secret(called):
+            yield from (text, text.removeprefix("Bearer "))
 
 
 def _of_headers(headers: Mapping[str, Any], masked: Callable[[Any], Any]) -> dict[str, Any]:
@@ -256,20 +245,24 @@ def _of_headers(headers: Mapping[str, Any], masked: Callable[[Any], Any]) -> dic
 
 
 def _texts(value: object, path: str = "", name: str = "") -> Iterator[tuple[str, str, str]]:
-    """Each text in a config, with its path and the name of its field."""
+    """Each text in a value, with its path and the name of its field."""
+    reveal = getattr(value, "get_secret_value", None)  # of what pydantic calls a secret
+    if callable(reveal):
+        value, name = reveal(), "secret"
     match value:
         case str():
             yield path, name, value
-        case dict():
+        case Mapping():
             for key, entry in value.items():
                 of_header = name.lower() in _HEADERS and str(key).lower() not in _PLAIN_HEADERS
                 called = "authorization" if of_header else str(key)
                 yield from _texts(entry, f"{path}.{key}".lstrip("."), called)
-        case list():
+        case list() | tuple():
             for position, entry in enumerate(value):
                 # [user, password], as clients of search engines take it.
-                of_pair = name.lower().endswith("auth") and (len(value), position) == (2, 1)
-                yield from _texts(entry, f"{path}[{position}]", "password" if of_pair else "")
+                of_pair = name.lower().endswith("auth") and len(value) == 2
+                called = ("", "password")[position] if of_pair else name
+                yield from _texts(entry, f"{path}[{position}]", called)
 
 
 def _written_out(name: str, text: str) -> list[str]:

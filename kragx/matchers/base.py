@@ -326,21 +326,19 @@ class BaseMatcher(JudgingDefaults):
 
     def _shaped(self, matrix: ArrayLike, item: MatchItem) -> Floats:
         """Scores as an array of its own: who gave them may use theirs again for the next query."""
-        place = f"{self.class_name}.scores, query {item.query.id!r}"
         try:
             scores = np.array(matrix, np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(
-                "{place}: not an array of numbers: {error}", place=place, error=error
-            ) from None
+        except (TypeError, ValueError):
+            scores = np.empty(())
         if scores.shape != item.shape:
             raise DataError(
-                "{place}: an array of shape {shape}; "
-                "{shape_2} documents x {shape_3} targets are expected",
-                place=place,
+                "{matcher}.scores, query {query!r}: an array of numbers of {n} documents x {t} "
+                "targets is expected, not one of shape {shape}",
+                matcher=self.class_name,
+                query=item.query.id,
+                n=item.shape[0],
+                t=item.shape[1],
                 shape=scores.shape,
-                shape_2=item.shape[0],
-                shape_3=item.shape[1],
             )
         return scores
 

@@ -39,7 +39,6 @@ class Step:
         matcher: scores the pairs that are still open.
         accept: at or above it a pair is a match; None if this step makes no match.
         reject: below it a pair is none; None if this step rules nothing out.
-        place: where the matcher stands in the spec, from 0.
 
     Raises:
         UsageError: a limit is no number above 0, or accept is below reject.
@@ -48,7 +47,6 @@ class Step:
     matcher: BaseMatcher
     accept: Limit = None
     reject: Limit = None
-    place: int = 0
 
     def __post_init__(self) -> None:
         check_options(self)

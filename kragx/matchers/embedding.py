@@ -104,13 +104,6 @@ class EmbeddingMatcher(TextsMatcher):
 
     def _check_embeddings(self) -> None:
         embeddings = self.embeddings
-        if embeddings is None:
-            raise UsageError(
-                "missing",
-                field="embeddings",
-                remedy="name a class by its import path, such as "
-                "'langchain_openai:OpenAIEmbeddings', or pass an Embeddings object",
-            )
         if isinstance(embeddings, str):
             kind = plugins.load(embeddings)  # made when it is needed: models are large
             if callable(kind):
@@ -122,7 +115,8 @@ class EmbeddingMatcher(TextsMatcher):
             raise UsageError(
                 "{embeddings} has no 'embed_documents'",
                 field="embeddings",
-                remedy="pass an import path 'package.module:name' or a langchain-core Embeddings",
+                remedy="name a class by its import path, such as "
+                "'langchain_openai:OpenAIEmbeddings', or pass an Embeddings object",
                 embeddings=shorten(embeddings),
             )
 

@@ -144,28 +144,6 @@ class GoldSiblings:
                 return {SIBLINGS: {**record, "example": dict(self.example)}}
         return {}
 
-    def record(self) -> dict[str, Any]:
-        """All of it but `misread`, as JSON has it."""
-        untold = None if self.untold is None else self.untold.tolist()
-        arrays = {"scores": self.scores.tolist(), "untold": untold}
-        return {**arrays, "example": dict(self.example), "n_questions": self.n_questions}
-
-    @classmethod
-    def read(cls, record: Mapping[str, Any]) -> Self:
-        """Of `record`.
-
-        Raises:
-            KeyError, TypeError, ValueError: it is none.
-        """
-        scores = np.array(record["scores"], np.float64)
-        has_rule = record["untold"] is not None
-        untold = np.array(record["untold"], np.float64) if has_rule else None
-        example = {str(name): str(value) for name, value in record["example"].items()}
-        is_like = scores.ndim == 1 and (untold is None or untold.shape == scores.shape)
-        if not is_like or example.keys() not in ({*_EXAMPLE}, set()):
-            raise ValueError("no comparison of gold with gold")
-        return cls(scores, untold, example, int(record["n_questions"]))
-
 
 _EXAMPLE = ("query_id", "text", "other_id", "other_text")
 

@@ -189,16 +189,8 @@ class IdMatcher(IdsMatcher):
         needs = is_compared[texts.of_text].tolist() if None in ids else ()
         for row in (row for row, is_needed in enumerate(needs) if is_needed and ids[row] is None):
             names = first_keys((batch.docs.metadata and batch.docs.metadata[row]) or {})
-            query_id, rank = _place(batch, texts, row)
-            raise DataError(
-                "query {query!r}, rank {rank}: the document has no {key}; name the metadata key "
-                "that holds it with 'id_key' (it has: {names}), or compare texts: match 'overlap' "
-                "or 'text'",
-                query=query_id,
-                rank=rank,
-                key=self.id_key or "id",
-                names=names or "-",
-            )
+            place = rank_place(*_place(batch, texts, row))
+            raise _lacking(place, self.id_key, "id_key", names)
         return ids
 
     def _target_ids(
@@ -218,16 +210,20 @@ class IdMatcher(IdsMatcher):
         has_id = np.array([target_id is not None for target_id in ids], bool)
         n_ids = np.bincount(targets.gold[has_id], minlength=len(golds.numbers))
         for item in np.flatnonzero((n_ids == 0) & is_compared[golds.of_text]).tolist():
-            query_id, n = _place(batch, golds, item)
-            raise DataError(
-                "query {query!r}, gold {n}: the gold item has no {key}; add it, name the "
-                "metadata key that holds it with 'gold_id_key', or compare texts: match "
-                "'overlap' or 'text'",
-                query=query_id,
-                n=n,
-                key=key or "id",
-            )
+            raise _lacking(gold_place(*_place(batch, golds, item)), key, "gold_id_key")
         return ids
+
+
+def _lacking(place: str, key: str | None, option: str, names: str = "") -> DataError:
+    """The error for a document or gold item without what ids are compared by."""
+    return DataError(
+        "{place}: no {key}; name the metadata key that holds it with {option!r} (it has: {names}), "
+        "or compare texts: match 'overlap' or 'text'",
+        place=place,
+        key=key or "id",
+        option=option,
+        names=names or "-",
+    )
 
 
 def _place(batch: Batch, texts: Lists, row: int) -> tuple[str, int]:

@@ -233,7 +233,7 @@ def _combined(
                 )
             if kind != "cascade":
                 limits = {"accept" if kind == "any" else "reject": single.threshold}
-            steps.append(Step(single.against_gold(), **limits, place=place))
+            steps.append(Step(single.against_gold(), **limits))
     if kind != "cascade":  # in any order the answer is the same, so the dear ones come last
         steps.sort(key=lambda step: step.matcher.judges)
     return CombinedMatcher(kind, tuple(steps))

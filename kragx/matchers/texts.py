@@ -192,8 +192,10 @@ def with_texts(matcher: BaseMatcher, batch: Batch, targets: Targets) -> Targets:
     has_text: Bools = targets.entries.texts.numbers >= 0
     n_golds = len(batch.golds.texts.numbers)
     n_with_text = np.bincount(targets.gold[has_text], minlength=n_golds)
-    if not (batch.docs.have_texts and n_with_text.all()):
-        raise textless(batch.query_ids[0], matcher.name)
+    docs, golds = batch.docs.texts, batch.golds.texts
+    lacking = np.append(golds.of_text[n_with_text == 0], docs.of_text[docs.numbers < 0])
+    if lacking.size:
+        raise textless(batch.query_ids[lacking[0]], matcher.name)
     return targets if has_text.all() else targets.where(has_text)
 
 

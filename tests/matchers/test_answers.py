@@ -125,7 +125,7 @@ def one_more(items: Iterable[MatchItem]) -> Iterator[object]:
 @pytest.mark.parametrize("answer", [twice, one_more, lambda _: iter([np.zeros((3, 2))])])
 def test_too_many_answers_are_an_error(answer: Answer) -> None:
     """An answer to no query is refused, instead of shifting the answers of the others."""
-    with pytest.raises(DataError, match=r"Given\.scores.* (each of 3 queries|are expected)"):
+    with pytest.raises(DataError, match=r"Given\.scores.* (each of 3 queries|is expected)"):
         pairs(answer)
 
 

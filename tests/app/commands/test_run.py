@@ -324,7 +324,7 @@ def test_progress_only_on_a_terminal(run, kragx):
         ("def search(question):\n    sys.exit(0)\n", 5, "SystemExit: 0"),
         ("def search():\n    sys.exit(0)\n", 2, "leaving:search: SystemExit: 0"),
         ("class search:\n    def __init__(self):\n        sys.exit(0)\n", 2, "SystemExit: 0"),
-        ("sys.exit(0)\n", 2, "importing 'leaving' failed: SystemExit: 0"),
+        ("sys.exit(0)\n", 2, "cannot import 'leaving': SystemExit: 0"),
     ],
 )
 def test_who_exits_does_not_end_the_run_with_0(kragx, jsonl, module, source, code, said):
