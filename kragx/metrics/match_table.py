@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from kragx.data.lists import Bools, Floats, Ints
 from kragx.ground.errors import DataError, UsageError
+from kragx.metrics.threshold import matches
 
 
 @dataclass(frozen=True)
@@ -116,8 +117,7 @@ class MatchTable:
     @property
     def matched(self) -> Bools:
         """(p) whether each pair is a match."""
-        # A score that is not known, NaN, never matches.
-        return self.pair_score >= self.threshold
+        return np.asarray(matches(self.pair_score, self.threshold))
 
     @property
     def has_unknown(self) -> bool:
