@@ -156,7 +156,7 @@ def _slower(
     looked_at = comb(len(comparison.retrievers), 2) * (2 if comparison.n_tests_of_times else 1)
     ends = difference_interval(
         np.hstack([columns[best], columns[fastest]]),
-        METRICS[metric].number,
+        METRICS[metric].number,  # type: ignore[arg-type]  # of some values there is one
         weights=comparison.weights,
         confidence=1 - settings.alpha / max(1, looked_at),
         seed=settings.seed,

@@ -38,10 +38,6 @@ class Votes:
     grade_low: Floats
     grade_high: Floats
 
-    def of_pairs(self, pairs: Bools | Ints) -> Votes:
-        """Those of some pairs alone."""
-        return replace(self, pair_low=self.pair_low[pairs], pair_high=self.pair_high[pairs])
-
 
 @dataclass(frozen=True)
 class MatchTable:
@@ -192,7 +188,9 @@ class MatchTable:
             pair_doc=self.pair_doc[pairs],
             pair_gold=self.pair_gold[pairs],
             pair_score=self.pair_score[pairs],
-            votes=self.votes and self.votes.of_pairs(pairs),
+            votes=None
+            if (votes := self.votes) is None
+            else replace(votes, pair_low=votes.pair_low[pairs], pair_high=votes.pair_high[pairs]),
         )
 
     def first(self, depths: Ints) -> MatchTable:
