@@ -156,7 +156,7 @@ def _slower(
     looked_at = comb(len(comparison.retrievers), 2) * (2 if comparison.n_tests_of_times else 1)
     ends = difference_interval(
         np.hstack([columns[best], columns[fastest]]),
-        METRICS[metric].number,  # type: ignore[arg-type]  # of some values there is one
+        METRICS[metric].number,
         weights=comparison.weights,
         confidence=1 - settings.alpha / max(1, looked_at),
         seed=settings.seed,
