@@ -23,6 +23,7 @@ from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes
 from kragx.matchers.matching import match as match_items
 from kragx.metrics import Bools, Floats, Ints, MatchTable
 from kragx.metrics.intervals import expanded, percentile_interval, resampled, score_interval
+from kragx.metrics.threshold import matches
 
 By = Literal["kappa", "f1"]
 
@@ -200,7 +201,7 @@ class Chooser:
             for row in range(len(self.trials))
         ]
         scores = np.array([trial.scores for trial in self.trials])
-        decided: Bools = scores >= np.array(thresholds)[:, fold]
+        decided: Bools = matches(scores, np.array(thresholds)[:, fold])
         return decided
 
     def threshold(self, candidate: int, part: Bools) -> float:
@@ -244,7 +245,7 @@ class Chooser:
         for row, trial in enumerate(self.trials):
             confusion = _kinds(decided[row], self.truth).sum(-1)
             threshold = self.threshold(row, everything)
-            fitted = _kinds(trial.scores >= threshold, self.truth).sum(-1)
+            fitted = _kinds(matches(trial.scores, threshold), self.truth).sum(-1)
             is_fixed = trial.fixed is not None
             candidates.append(
                 Candidate(

@@ -17,6 +17,7 @@ from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.vocabulary import vocabulary_of
 from kragx.ground.errors import UsageError
 from kragx.metrics import Profile, profile_for
+from kragx.metrics.threshold import matches
 
 
 def match_pairs(
@@ -75,7 +76,7 @@ def match_pairs(
         yield {
             **ids,
             "scores": np.where(unknown, null, scores).tolist(),
-            "matched": np.where(unknown, null, scores >= table.threshold).tolist(),
+            "matched": np.where(unknown, null, matches(scores, table.threshold)).tolist(),
             **of_texts,
         }
 

@@ -66,7 +66,7 @@ from kragx.metrics import (
 from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reasons
 from kragx.metrics.runs import mean_of, mean_values, over_runs
 from kragx.metrics.search_table import Basis, SearchTable
-from kragx.metrics.spec import defined
+from kragx.metrics.weights import counting
 
 if TYPE_CHECKING:
     import pandas
@@ -528,7 +528,7 @@ class Evaluation(Result):
         """What stands beside means for people, of the metrics that say something there."""
         values = zip(*([scores.values for scores in run.scores] for run in self.runs or (self,)))
         asides = (
-            (str(scores.spec), aside(defined(np.concatenate(of_runs)), scores.counts))
+            (str(scores.spec), aside(counting(np.concatenate(of_runs), None)[0], scores.counts))
             for scores, of_runs in zip(self.scores, values, strict=True)
             if (aside := scores.spec.metric.aside) is not None
         )

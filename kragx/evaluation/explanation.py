@@ -24,6 +24,7 @@ from kragx.ground.printing import (
     warning,
 )
 from kragx.matchers.reasons import Reason
+from kragx.metrics.threshold import matches
 
 Spans = tuple[tuple[int, int], ...]
 
@@ -63,7 +64,7 @@ class Score:
     @property
     def matched(self) -> bool | None:
         """Whether this matcher says yes."""
-        return None if self.score is None else self.score >= self.threshold
+        return None if self.score is None else bool(matches(self.score, self.threshold))
 
 
 @dataclass(frozen=True)

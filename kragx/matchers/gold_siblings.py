@@ -34,6 +34,7 @@ from kragx.matchers.items import Targets
 from kragx.matchers.siblings import LEAST_QUESTIONS, LEAST_SHARE, SIBLINGS
 from kragx.matchers.vocabulary import Gathering
 from kragx.metrics import Floats
+from kragx.metrics.threshold import matches
 
 MOST_TEXTS = 1000
 """So many gold texts are compared with each other: all of them, in the gold sets that people make.
@@ -138,7 +139,7 @@ class GoldSiblings:
         if self.misread and self.untold is not None:
             causes["misread"] = self.untold
         for cause, scores in causes.items():
-            n = int((scores >= threshold).sum())
+            n = int(matches(scores, threshold).sum())
             if n >= max(LEAST_QUESTIONS, LEAST_SHARE * n_compared):
                 record = {"cause": cause, "n": n, "of": n_compared, "n_questions": self.n_questions}
                 return {SIBLINGS: {**record, "example": dict(self.example)}}

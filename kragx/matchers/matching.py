@@ -27,6 +27,7 @@ from kragx.matchers.items import (
     shapes,
 )
 from kragx.metrics import Floats, MatchTable, Votes
+from kragx.metrics.threshold import matches
 
 
 def match(items: Iterable[MatchItem], matcher: BaseMatcher, notes: Notes) -> MatchTable:
@@ -144,7 +145,7 @@ def _by_gold(scores: Floats, batch: Batch, threshold: float) -> Floats:
     # `fmax` passes over NaN, as one alternative that matches is enough.
     best: Floats = np.fmax.reduceat(scores, first)
     unknown = np.logical_or.reduceat(np.isnan(scores), first)
-    best[unknown & ~(best >= threshold)] = np.nan
+    best[unknown & ~matches(best, threshold)] = np.nan
     return best
 
 

@@ -39,6 +39,7 @@ from kragx.matchers.texts import SHORT_GOLD, TokenMatcher, shared_part
 from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import Bools, Floats
 from kragx.metrics.spans.reading import plain
+from kragx.metrics.threshold import matches
 
 PAIR = 4
 """Two neighbouring runs of three letters, by which passages of mostly Hangul are compared."""
@@ -130,7 +131,7 @@ class PassageMatcher(TokenMatcher):
         if not self.tells_siblings or self.vocabulary is None:
             return ""
         scores = self.siblings_together().pair_scores([doc], [gold])
-        if not (scores >= self.threshold).all():
+        if not matches(scores, self.threshold).all():
             return ""
         texts = [self.read(doc)], [self.read(gold)]
         (difference,) = differences(*texts, self._words, self.vocabulary)

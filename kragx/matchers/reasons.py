@@ -14,6 +14,7 @@ import numpy as np
 from kragx.matchers.base import BaseMatcher, Matcher, Trace, adapted
 from kragx.matchers.items import MatchItem, Notes, batch_of, every_pair, shapes
 from kragx.metrics import Bools
+from kragx.metrics.threshold import matches
 
 Verdict = Literal["match", "no match", "open", "unknown"]
 
@@ -135,7 +136,7 @@ def _verdict(trace: Trace, score: float) -> Verdict:
     accept, reject = trace.limits or (threshold, threshold)
     if np.isnan(score):
         return "unknown"
-    if accept is not None and score >= accept:
+    if accept is not None and matches(score, accept):
         return "match"
     return "no match" if reject is not None and score < reject else "open"
 

@@ -28,6 +28,7 @@ from kragx.data.words import unspaced, words
 from kragx.matchers.items import Finding, Notes
 from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import Floats
+from kragx.metrics.threshold import matches
 
 Siblings = Literal["apart", "together"]
 
@@ -164,8 +165,8 @@ def without_siblings(
     is_unsure = np.array([bool(difference) for difference in of_pairs], bool) & ~is_sibling
     masked = scores.copy()
     masked[pair[is_sibling]] = 0.0
-    matched, _ = pairs_at((masked >= threshold).nonzero()[0], docs.n_texts, golds.n_texts)
-    unsure = doc[is_unsure & (scores[pair] >= threshold)]
+    matched, _ = pairs_at(matches(masked, threshold).nonzero()[0], docs.n_texts, golds.n_texts)
+    unsure = doc[is_unsure & matches(scores[pair], threshold)]
     compared = docs.of_text[np.concatenate((matched, doc[is_sibling]))]
     finding.counts[_COMPARED] += len({*compared.tolist()})
     finding.counts[_MISREAD] += len({*docs.of_text[unsure].tolist()})

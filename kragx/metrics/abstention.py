@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from kragx.data import Query
 from kragx.data.lists import Bools, Floats
 from kragx.ground.printing import phrase
 from kragx.metrics.evidence import Evidence
@@ -15,12 +14,12 @@ def _abstention(evidence: Evidence, spec: MetricSpec) -> Floats:
 
 def _false_abstention(evidence: Evidence, spec: MetricSpec) -> Floats:
     unanswered = ~_answered(evidence) | _is_abstention(evidence)
-    return np.where([_has_answer(ranked.query) for ranked in evidence.lists], unanswered, np.nan)
-
-
-def _has_answer(query: Query) -> bool:
-    """Whether something answers a query for sure: of one without gold nobody may have looked."""
-    return query.answerable is True or any(gold.grade > 0 for gold in query.gold)
+    # Whether something answers it for sure: of a question without gold nobody may have looked.
+    has_answer = [
+        ranked.query.answerable is True or any(gold.grade > 0 for gold in ranked.query.gold)
+        for ranked in evidence.lists
+    ]
+    return np.where(has_answer, unanswered, np.nan)
 
 
 def _answered(evidence: Evidence) -> Bools:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from kragx.data.lists import Bools, Floats, Ints
 from kragx.ground.errors import DataError, UsageError
+from kragx.metrics.threshold import matches
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,6 @@ class Votes:
     pair_high: Floats
     grade_low: Floats
     grade_high: Floats
-
-    def of_pairs(self, pairs: Bools | Ints) -> Votes:
-        """Those of some pairs alone."""
-        return replace(self, pair_low=self.pair_low[pairs], pair_high=self.pair_high[pairs])
 
 
 @dataclass(frozen=True)
@@ -116,8 +113,7 @@ class MatchTable:
     @property
     def matched(self) -> Bools:
         """(p) whether each pair is a match."""
-        # A score that is not known, NaN, never matches.
-        return self.pair_score >= self.threshold
+        return np.asarray(matches(self.pair_score, self.threshold))
 
     @property
     def has_unknown(self) -> bool:
@@ -192,7 +188,9 @@ class MatchTable:
             pair_doc=self.pair_doc[pairs],
             pair_gold=self.pair_gold[pairs],
             pair_score=self.pair_score[pairs],
-            votes=self.votes and self.votes.of_pairs(pairs),
+            votes=None
+            if (votes := self.votes) is None
+            else replace(votes, pair_low=votes.pair_low[pairs], pair_high=votes.pair_high[pairs]),
         )
 
     def first(self, depths: Ints) -> MatchTable:

@@ -304,8 +304,6 @@ def split(text: str) -> tuple[str, Cut, dict[str, str]]:
     return name, TextBudget(n, unit) if unit else n, options  # type: ignore[arg-type]
 
 
-_ROUNDING = 1e-9
-
 Measured = TypeVar("Measured", bound=Callable[..., float | None])
 
 
@@ -313,7 +311,6 @@ def measure(
     *,
     range: tuple[float, float | None] | None = None,  # noqa: A002  # as of `Metric`
     better: Literal["higher", "lower", "neither"] = "higher",
-    rises_with_matches: bool = False,
 ) -> Callable[[Measured], Measured]:
     """Say of a function that is a metric what it can give, and what is good; it stays as it is.
 
@@ -323,20 +320,12 @@ def measure(
     Args:
         range: its least and greatest value; None for the latter where nothing bounds it.
         better: its direction; ``neither`` where it depends on the purpose.
-        rises_with_matches: whether it never falls when more pairs match; bounds rest on it.
-
-    Raises:
-        UsageError: the range is none, or there is no such direction.
     """
-    if better not in ("higher", "lower", "neither"):
-        raise UsageError("better: {better!r} is none of higher, lower, neither", better=better)
     lowest, greatest = range or (-inf, None)
-    if greatest is not None and not lowest < greatest:
-        raise UsageError("range: {value!r} has no least value below a greatest one", value=range)
-    claims: dict[str, Any] = {"better": better, "rises_with_matches": rises_with_matches}
 
     def described(function: Measured) -> Measured:
-        metric = replace(function_metric(function), range=(float(lowest), greatest), **claims)
+        bounds = float(lowest), greatest
+        metric = replace(function_metric(function), range=bounds, better=better)
         function.metric = metric  # type: ignore[attr-defined]
         return function
 
@@ -390,7 +379,7 @@ def _value(metric: Metric, relevances: list[float], gold_grades: list[float], pl
     """What a metric's function gives, NaN for None.
 
     Raises:
-        UsageError: it raises an error, or gives no number, or one beyond its range.
+        UsageError: it raises an error, or gives no number.
     """
     assert metric.function is not None
     try:
@@ -403,14 +392,4 @@ def _value(metric: Metric, relevances: list[float], gold_grades: list[float], pl
         return float("nan")
     if not isinstance(value, (Real, np.bool_)) or not isfinite(number := float(value)):
         raise UsageError("{value} is neither a number nor None", field=place, value=shorten(value))
-    lowest, greatest = metric.ends
-    if not lowest - _ROUNDING <= number <= greatest + _ROUNDING:
-        raise UsageError(
-            "{number} is beyond its range, {lowest:g} to {greatest:g}",
-            field=place,
-            number=number,
-            lowest=lowest,
-            greatest=greatest,
-        )
-    # Beyond an end by rounding alone, it is the end.
-    return min(max(number, lowest), greatest)
+    return number

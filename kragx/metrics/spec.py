@@ -406,8 +406,3 @@ def shown(value: Value, nothing: str = "") -> str:
     if value is None:
         return nothing
     return plain_number(value) if isinstance(value, float) else str(value)
-
-
-def defined(values: Floats) -> Floats:
-    """The values that there are."""
-    return values[~np.isnan(values)]

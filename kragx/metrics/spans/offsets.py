@@ -1,11 +1,9 @@
 """Exact spans: where metadata says from which place of which source a text was taken."""
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, groupby, pairwise
-from operator import itemgetter
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,8 +17,8 @@ from kragx.metrics.spans.rows import NEVER
 
 _WORD = re.compile(r"[^\W_]+")
 
-Piece = tuple[int, int, int]
-"""Where a word, or a part of one, begins and ends in its source, and which one it is."""
+Character = tuple[str, int]
+"""A place in a source."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +51,6 @@ def _words(text: str) -> list[tuple[int, int]]:
     """Where each word begins and ends; a character where words are not written apart."""
     words = [word.span() for word in _WORD.finditer(text)]
     single = set(filter(unspaced, set(text)))
-    if not single:
-        return words
     cuts = {place + step for place, char in enumerate(text) if char in single for step in (0, 1)}
     parts = ([a, *(cut for cut in range(a + 1, b) if cut in cuts), b] for a, b in words)
     return [part for cut in parts for part in pairwise(cut)]
@@ -83,67 +79,31 @@ def locate(golds: Sequence[PlacedText], docs: Sequence[PlacedText]) -> tuple[Cel
         the stream the place up to which one has to read to know it said before, or a part of a
         word of gold; and for each gold word the first one that is the same, or a part of it.
     """
-    stream, of_gold = _by_source(docs), _by_source(golds)
-    repeats = np.full(sum(len(doc.words) for doc in docs), NEVER)
-    twin = np.arange(sum(len(gold.words) for gold in golds))
+    of_gold, stream = _characters(golds), _characters(docs)
+    owner: dict[Character, int] = {}  # the first word of gold that has it
+    twin = np.arange(len(of_gold))
+    for word, characters in enumerate(of_gold):
+        twin[word] = min(twin[owner.setdefault(char, word)] for char in characters)
+    holder: dict[Character, int] = {}  # the first word of the stream that has it
+    repeats = np.full(len(stream), NEVER)
+    for place, characters in enumerate(stream):
+        is_new = {holder.setdefault(char, place) for char in characters} == {place}
+        # A part of a gold word is not beside the point.
+        if not (is_new and owner.keys().isdisjoint(characters)):
+            repeats[place] = place
     cells: list[tuple[int, int, int]] = []
-    for group in (group for words in of_gold.values() for group in _overlapping(words)):
-        places = [place for *_, place in group]
-        twin[places] = min(places)
-    for source, pieces in stream.items():
-        for group in _overlapping(pieces):
-            _mark_repeats(group, repeats)
-        # Pieces are in order of their beginnings; the longest says how far back one may begin.
-        reach = max(end - begin for begin, end, _ in pieces)
-        for begin, end, word in of_gold.get(source, ()):
-            first = bisect_left(pieces, (begin - reach, 0, 0))
-            last = bisect_left(pieces, (end, 0, 0), first)
-            parts = [piece for piece in pieces[first:last] if piece[1] > begin]
-            places = [place for *_, place in parts]
-            repeats[places] = places  # a part of a gold word is not beside the point
-            if parts:
-                cells.append((word, min(places), _covered(begin, end, parts)))
+    for word, characters in enumerate(of_gold):
+        held = [holder[char] for char in characters if char in holder]
+        if held:
+            is_covered = len(held) == len(characters)
+            cells.append((word, min(held), max(held) if is_covered else NEVER))
     return Cells(*np.array(cells, np.int64).reshape(-1, 3).T), repeats, twin
 
 
-def _by_source(texts: Sequence[PlacedText]) -> dict[str, list[Piece]]:
-    """The words of each source, in its order; they are counted over all texts."""
-    words = [(text.source, *word) for text in texts for word in text.words]
-    pieces = sorted((source, begin, end, place) for place, (source, begin, end) in enumerate(words))
-    return {
-        source: [(begin, end, place) for _, begin, end, place in group]
-        for source, group in groupby(pieces, itemgetter(0))
-    }
-
-
-def _overlapping(pieces: Sequence[Piece]) -> Iterator[Sequence[Piece]]:
-    """Pieces in the order of their source, in groups that do not overlap one another."""
-    begins, ends, _ = zip(*pieces)
-    # The farthest end so far, as a long piece may reach over several that begin behind it.
-    reached = accumulate(ends, max)
-    gaps = [n for n, (begin, end) in enumerate(zip(begins[1:], reached), 1) if begin >= end]
-    for first, last in pairwise([0, *gaps, len(pieces)]):
-        yield pieces[first:last]
-
-
-def _mark_repeats(pieces: Sequence[Piece], repeats: Ints) -> None:
-    """Of pieces of the same word let one count; they are the same from where they overlap."""
-    merged: list[Piece] = []
-    for piece in sorted(pieces, key=lambda piece: piece[2]):
-        begin, end, place = piece
-        touched = [piece for piece in merged if piece[0] < end and begin < piece[1]]
-        begins, ends, places = zip(piece, *touched)
-        *repeated, first = places
-        repeats[repeated] = place
-        whole = (min(begins), max(ends), first)
-        merged = [*(piece for piece in merged if piece not in touched), whole]
-
-
-def _covered(begin: int, end: int, pieces: Sequence[Piece]) -> int:
-    """The place in the stream at which pieces hold every character from `begin` to `end`."""
-    missing = set(range(begin, end))
-    for first, last, place in sorted(pieces, key=lambda piece: piece[2]):
-        missing.difference_update(range(first, last))
-        if not missing:
-            return place
-    return NEVER
+def _characters(texts: Sequence[PlacedText]) -> list[list[Character]]:
+    """The characters of each word of all texts."""
+    return [
+        [(text.source, place) for place in range(begin, end)]
+        for text in texts
+        for begin, end in text.words
+    ]

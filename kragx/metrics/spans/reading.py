@@ -145,7 +145,7 @@ def without_markup(text: str) -> str:
     signs = {*filter(text.__contains__, "<[*`~&-\xad\u2010")}
     if not signs:
         return text
-    code: list[str] = []
+    code: dict[int, str] = {}
     # Code is put aside first, so that nothing in it is taken for markup.
     if "`" in signs:
         text = _CODE.sub(_put_aside(code), text)
@@ -161,7 +161,7 @@ def without_markup(text: str) -> str:
     if "&" in signs:
         text = _ENTITY.sub(_character, text)
     if code:
-        text = _ASIDE.sub(lambda mark: _put_back(mark, code), text)
+        text = _ASIDE.sub(lambda mark: code.get(int(mark[1]), mark[0]), text)
     return text
 
 
@@ -174,18 +174,14 @@ _CODE = re.compile(
 _ASIDE = re.compile("\ue0f0(\\d+)\ue0f1")
 
 
-def _put_back(mark: Match, code: list[str]) -> str:
-    number = int(mark[1])
-    return code[number] if number < len(code) else mark[0]
-
-
-def _put_aside(code: list[str]) -> Callable[[Match], str]:
+def _put_aside(code: dict[int, str]) -> Callable[[Match], str]:
     def aside(mark: Match) -> str:
         inner = mark[1] or mark[2]
         # Between words the marks are no letters; in one word, as with a particle, they go.
         touches = mark.string[mark.end() : mark.end() + 1] > "\x7f"
-        code.append(inner if inner and touches else mark[0])
-        return f"\ue0f0{len(code) - 1}\ue0f1"
+        number = len(code)
+        code[number] = inner if inner and touches else mark[0]
+        return f"\ue0f0{number}\ue0f1"
 
     return aside
 

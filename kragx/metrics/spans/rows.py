@@ -62,11 +62,7 @@ class TokenRows:
 
 def weights(tokens: Tokens, corpus: TokenCorpus) -> Ints:
     """What each token counts: a word 3, a character where words are not written apart 1."""
-    unspaced = corpus.unspaced
-    if not unspaced.any():
-        return np.full(len(tokens), UNSPACED_FOR_ONE, np.int64)
-    # -1, a separator, takes the last, and is never asked for.
-    return np.where(unspaced, 1, UNSPACED_FOR_ONE)[tokens]
+    return np.where(corpus.unspaced, 1, UNSPACED_FOR_ONE)[tokens]
 
 
 def syllables(tokens: Tokens, words: Sequence[str]) -> Ints:

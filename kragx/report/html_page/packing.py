@@ -21,6 +21,7 @@ from kragx.data.formats.jsonl import to_json
 from kragx.ground.languages import LANGUAGES, catalogue
 from kragx.ground.messages import Name, Phrase
 from kragx.ground.printing import Cell, Part, Table
+from kragx.metrics.threshold import matches
 
 _BLOCK_CHARACTERS = 100_000
 
@@ -96,8 +97,8 @@ def rounded_score(score: float, threshold: float) -> float | None:
     if isnan(score):
         return None
     rounded = round(score, 4)
-    is_match = score >= threshold
-    if (rounded >= threshold) != is_match:
+    is_match = matches(score, threshold)
+    if matches(rounded, threshold) != is_match:
         # Rounding led over the threshold: the page would show a match where there is none, or none
         # where there is one.
         return threshold if is_match else floor(score * 10_000) / 10_000
