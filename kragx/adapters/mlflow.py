@@ -1,11 +1,11 @@
-"""MLflow: metrics, parameters, figures and files of a result, in one of its runs."""
+"""MLflow: metrics, figures and files of a result, in one of its runs."""
 
 from __future__ import annotations
 
 import math
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,10 +24,7 @@ from kragx.report.findings import Findings
 __all__ = ["log"]
 
 _NOT_ALLOWED = re.compile(r"[^\w\-. /]", re.ASCII)
-"""What names of metrics and parameters may not hold in every store of MLflow."""
-
-_LONGEST = 500
-"""Characters of a parameter's value that every store takes; the file has all of it."""
+"""What names of metrics may not hold in every store of MLflow."""
 
 
 def log(
@@ -44,8 +41,8 @@ def log(
       interval as ``ndcg_at_10.low`` and ``.high``, and the counts (``n_scored``, ``n_failed``,
       ...); of several retrievers below their names: ``bm25/ndcg_at_10``. What has no value is left
       out. A retriever that failed on more than is tolerated has its counts alone.
-    - parameters: the matcher, profile, gold set and how each retriever was asked.
-    - files in `folder`: ``result.json`` with every question's values, ``report.md``, and figures.
+    - files in `folder`: ``result.json`` with the settings and every question's values,
+      ``report.md``, and figures.
 
     Args:
         result: of one retriever, or of several.
@@ -72,17 +69,11 @@ def log(
             evaluation, has_failed=evaluation.name in comparison.not_comparable
         )
     )
-    params = _renamed(
-        (f"{evaluation.name}/{name}" if several else name, value)
-        for evaluation in evaluations
-        for name, value in _params(evaluation)
-    )
     # All names are settled by now: a name that is refused leaves no run behind that is half full.
     active = mlflow.active_run()
     # A run that somebody else has begun is theirs to end, too.
     with nullcontext(active) if active else mlflow.start_run(run_name=run_name) as run:
         run_id = str(run.info.run_id)
-        mlflow.log_params({name: _shortened(value) for name, value in params.items()})
         mlflow.log_metrics(metrics, step=step)
         with tempfile.TemporaryDirectory() as place:
             _write(evaluations, comparison, Path(place), figures=figures)
@@ -110,23 +101,6 @@ def _metrics(evaluation: Evaluation, *, has_failed: bool) -> Iterator[tuple[str,
             yield from zip((f"{name}.low", f"{name}.high"), ends)
 
 
-def _params(evaluation: Evaluation) -> Iterator[tuple[str, Any]]:
-    settings = evaluation.settings
-    yield from _flat("match", settings["match"])
-    yield "profile", settings["profile"]["name"]
-    yield from _flat("gold", settings["dataset"])
-    yield from _flat("retriever", settings.get("run", {}))
-    yield "kragx", settings["versions"]["kragx"]
-
-
-def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _flat(f"{name}.{key}", inner)
-    elif value is not None:
-        yield name, value
-
-
 def _renamed(entries: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Entries by names that MLflow takes.
 
@@ -148,11 +122,6 @@ def _renamed(entries: Iterable[tuple[str, Any]]) -> dict[str, Any]:
             )
         named[key] = value
     return named
-
-
-def _shortened(value: Any) -> str:
-    text = value if isinstance(value, str) else to_json(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _write(

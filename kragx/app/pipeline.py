@@ -93,7 +93,7 @@ def run(
         # Whatever can be wrong is found before the first question is asked.
         undecidable = _checked(config, dataset, matchers.values(), say)
         earlier = earlier_results(config, dataset, folder, anyway=anyway)
-        written = [*config.stores, *([] if folder is None else [folder])]
+        written = [] if folder is None else [folder]
         path = config.file
         git = None if path is None else checkout(path.parent, *written)
         # Of the config a retriever's own part counts alone, wherever the file lies.

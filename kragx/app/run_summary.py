@@ -1,8 +1,7 @@
 """What a run found out, as a person reads it in a terminal: what fits one screen."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from kragx.comparison import Change, Comparison, failed, gates_parts
 from kragx.comparison.advice import marked
@@ -14,7 +13,6 @@ from kragx.evaluation.leaks import leak_parts
 from kragx.evaluation.wording import asks_label, basis_label, routine_remarks
 from kragx.ground.printing import Line, Part, Table, joined, phrase, visible, warning
 from kragx.judging.budget import Plan
-from kragx.judging.judgement_counts import Tally
 from kragx.metrics import parse
 from kragx.report.findings import Findings
 
@@ -231,59 +229,10 @@ def _change(change: Change) -> str:
     )
 
 
-def _plans(evaluation: Evaluation) -> Iterator[tuple[Mapping[str, Any], str, bool]]:
-    """What a dry run counted of gold, facts and relevance: it, its name, whether it is a pool's."""
-    pooled = "pool" in evaluation.settings
-    whole = f"{evaluation.match_name}, {evaluation.name}"
-    for name, label, shared in (
-        ("judging", whole, pooled),
-        ("judging_facts", phrase("facts of {name}", name=whole), pooled),
-        ("judging_relevance", phrase("relevance of {name}", name=whole), True),
-    ):
-        judging = evaluation.counts.get(name, {})
-        if "plan" in judging:
-            yield judging, label, shared
-
-
-def counted_plan(judging: Tally, plans: Sequence[Plan]) -> list[Line]:
-    """What a dry run of a judge alone found: calls to make, what is stored, and what they cost."""
-    calls = phrase(
-        "{n} calls to make, {n_stored} judgements stored",
-        n=judging.planned.n_calls,
-        n_stored=judging.n_stored,
-    )
-    return [Line(calls), *judging_plan((), plans)]
-
-
-def judging_plan(evaluations: Iterable[Evaluation], plans: Sequence[Plan]) -> Iterator[Line]:
-    """What a dry run found, a line for each judged evaluation and one for each judge.
-
-    A question is counted once, by the evaluation that needs it first; those of a pool are one.
-    """
-    names: dict[tuple[str, str], list[str]] = {}
-    for place, evaluation in enumerate(evaluations):
-        for judging, label, shared in _plans(evaluation):
-            names.setdefault((_calls(judging), "" if shared else str(place)), []).append(label)
-    for (plan_text, _), labels in names.items():
-        yield Line(joined(": ", [joined("; ", labels), plan_text]))
+def judging_plan(plans: Sequence[Plan]) -> Iterator[Line]:
+    """What a dry run found, a line for each judge; a question is counted once."""
     yield from map(_in_all, plans)
     yield Line(phrase("a dry run: nothing was asked; what several retrievers need is counted once"))
-
-
-def _calls(judging: Mapping[str, Any]) -> str:
-    """What an evaluation's judge has to do."""
-    plan, at_most = judging["plan"], judging.get("panel", {}).get("ask") == "needed"
-    return phrase(
-        "at most {n} calls to make, {n_stored} judgements stored; about {sent} tokens to "
-        "send and {got} to get"
-        if at_most
-        else "{n} calls to make, {n_stored} judgements stored; about {sent} tokens to send "
-        "and {got} to get",
-        n=plan["n_calls"],
-        n_stored=judging["n_stored"],
-        sent=plan["prompt_tokens"],
-        got=plan["completion_tokens"],
-    )
 
 
 def _in_all(plan: Plan) -> Line:

@@ -45,8 +45,6 @@ def test_one_retriever(mlflow):
     ends = [run.data.metrics[f"recall_at_1.{end}"] for end in ("low", "high")]
     assert ends == [low, high]
     assert run.data.metrics["n_failed"] == 0
-    assert run.data.params["match.method"] == "exact"
-    assert run.data.params["gold.hash"] == result.settings["dataset"]["hash"]
     files = mlflow.artifacts.list_artifacts(run_id=run_id, artifact_path="kragx")
     assert {own.path for own in files} == {"kragx/result.json", "kragx/report.md"}
     path = mlflow.artifacts.download_artifacts(run_id=run_id, artifact_path="kragx/result.json")

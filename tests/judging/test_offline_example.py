@@ -45,7 +45,7 @@ def test_config(clone):
     pytest.importorskip("bm25s")
     kragx = ("-m", "kragx")
     plan = run(clone, *kragx, "run", "configs/judge.yaml", "--dry-run")
-    planned = sum(map(int, re.findall(r"(\d+) calls to make", plan)))
+    planned = sum(map(int, re.findall(r"in all (?:at most )?(\d+) calls to ", plan)))
     first = run(clone, *kragx, "run", "configs/judge.yaml", "--full")
     assert len(re.findall(r"coverage 9\d\.\d%", first)) == 2
     assert re.search(r"0\.\d{4} \[0\.\d{4}, 0\.\d{4}\]", first)

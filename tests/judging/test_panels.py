@@ -479,7 +479,6 @@ def test_the_command(config, capsys, monkeypatch):
 
     run("--dry-run")
     shown = " ".join(capsys.readouterr().out.split())
-    assert "llm, one: at most 12 calls to make" in shown
     assert "in all 4 calls to a" in shown
     assert "in all at most 4 calls to c" in shown
     run("--full")
@@ -500,7 +499,7 @@ def _reported(folder):
 
 def _recomputed(folder):
     """From what the folder holds: nobody is asked."""
-    return recompute(folder / "out").evaluations
+    return recompute(folder / "out", trust=True).evaluations
 
 
 def test_a_pool_in_a_config(config, monkeypatch, capsys):

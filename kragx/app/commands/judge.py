@@ -11,7 +11,7 @@ from kragx.app.commands.command import Commands, group
 from kragx.app.commands.nuggets import nuggets
 from kragx.app.commands.output import show
 from kragx.app.config import filled, load
-from kragx.app.run_summary import counted_plan
+from kragx.app.run_summary import judging_plan
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import show as show_parts
 from kragx.judging import read_judge
@@ -70,7 +70,7 @@ def probe(
             seed=seed,
         )
     if dry_run:
-        show_parts(counted_plan(result.judging, tested.plans))
+        show_parts(judging_plan(tested.plans))
         return
     show(format, result.describe, result.to_dict)
     check_missing(result.judging, tested, lambda: "the lifts above are of the rest")

@@ -9,7 +9,7 @@ from kragx.app import pipeline
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.app.config import filled, load
-from kragx.app.run_summary import counted_plan
+from kragx.app.run_summary import judging_plan
 from kragx.data.formats.gold import write_gold
 from kragx.ground.entry_points import declared
 from kragx.ground.errors import UsageError
@@ -68,7 +68,7 @@ def nuggets(
             outbox.send()
             return
     if dry_run:
-        show_parts(counted_plan(result.judging, adjusted_judge.plans))
+        show_parts(judging_plan(adjusted_judge.plans))
         return
     assert out is not None  # it was checked
     write_gold(result.dataset, out)

@@ -101,7 +101,7 @@ def run(
         if write is not None:
             write(outcome)  # before anything is shown: what was retrieved is not lost
     if dry_run:
-        printing.show(judging_plan(outcome.evaluations, outcome.plans))
+        printing.show(judging_plan(outcome.plans))
         return
     printing.show(outcome.describe(full=full))
     if folder is not None:

@@ -8,7 +8,7 @@ import yaml
 from pydantic import ValidationError
 
 from kragx.app.config.models import RunConfig, named_in
-from kragx.app.config.parts import GoldConfig, anchored
+from kragx.app.config.parts import anchored
 from kragx.app.config.problems import match_specs, of_gates, of_whole, readable, semantic
 from kragx.app.config.values import fill, filled, override
 from kragx.app.environment import load_env
@@ -77,7 +77,7 @@ def load(
 
 
 def load_dataset_config(path: str | Path, lacking: Mapping[str, Any] | None = None) -> GoldSource:
-    """The ``dataset`` of a config file; the rest is not looked at, and no ``.env`` is read.
+    """The ``dataset`` of a config file, read as data: no ``.env`` is read, no variable put in.
 
     Args:
         path: the file.
@@ -85,18 +85,9 @@ def load_dataset_config(path: str | Path, lacking: Mapping[str, Any] | None = No
 
     Raises:
         DataError: the file cannot be read.
-        ConfigError: it is not YAML, or this part of it holds mistakes.
+        ConfigError: it is not YAML, or holds mistakes.
     """
-    raw, folder = _mapping(read_text(path), str(path)), Path(path).resolve().parent
-    raw = _completed(raw, lacking)
-    unset: list[UsageError] = []
-    part = {key: fill(value, folder, key, unset) for key, value in raw.items() if key == "dataset"}
-    if unset:
-        raise ConfigError(str(path), [f"{problem}; no .env is read for this" for problem in unset])
-    try:
-        dataset = GoldConfig.model_validate(part, context={"here": folder}).dataset
-    except ValidationError as error:
-        raise ConfigError(str(path), list(readable(error, part))) from None
+    dataset = load(path, trust=False, lacking=lacking).dataset
     for name, source in {"path": dataset.path, "corpus": dataset.corpus}.items():
         place = None if source is None else Path(source)
         if place is not None and place.exists() and not (place.is_file() or place.is_dir()):

@@ -28,8 +28,6 @@ from kragx.ground.entry_points import plugins
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.options import OneOf
 from kragx.ground.secrets import Secrets
-from kragx.judging import DEFAULT_STORE
-from kragx.judging.store import is_url
 from kragx.matchers import label
 from kragx.metrics import Profile, name_among, parse_all, profile_for
 from kragx.metrics.profiles import NoGold
@@ -299,15 +297,6 @@ class RunConfig(Model):
         if text is None:
             return None
         return name_among(text, self.metric_names, self.resolved_profile)
-
-    @property
-    def stores(self) -> tuple[Path, ...]:
-        """The files, as SQLite's, that keep judgements and vectors from run to run."""
-        specs = [*self.named_matchers.values(), self.facts_match, self.relevance_match]
-        judges = [*([] if self.judge is None else [self.judge]), *named_in(specs, "judge", dict)]
-        judged = [judge.get("store", DEFAULT_STORE) for judge in judges]
-        paths = [*(path for path in judged if not is_url(path)), *named_in(specs, "cache", str)]
-        return tuple(Path(path).resolve() for path in paths)
 
     @property
     def parsed_gates(self) -> tuple[Gate, ...]:

@@ -147,9 +147,3 @@ Dataset = Annotated[
     GoldSource,
     PartOf(GoldSource, paths=("path", "corpus"), short="path", said="the path of a gold set"),
 ]
-
-
-class GoldConfig(Model):
-    """The part of a config that says what the gold set is."""
-
-    dataset: Dataset

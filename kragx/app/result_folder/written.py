@@ -41,7 +41,6 @@ from kragx.data.formats.gold import write_gold, write_results
 from kragx.data.formats.jsonl import make_folder, refused, to_json, write_bytes, write_records
 from kragx.ground.errors import DataError, UsageError
 from kragx.report.csv_files import means_csv, queries_csv, write_text
-from kragx.report.record import store_files
 
 if TYPE_CHECKING:
     from kragx.app.run_report import RunReport
@@ -81,7 +80,7 @@ def _check_replaceable(folder: Path, config: RunConfig) -> None:
     manifest: Manifest | None = None
     with suppress(DataError):
         manifest = manifest_of(folder)
-    if manifest is None and (strangers := _strangers(folder, config)):
+    if manifest is None and (strangers := _strangers(folder)):
         raise UsageError(
             "output: {folder} holds what kragx run has not written ({names}), and nothing is "
             "written there",
@@ -108,13 +107,11 @@ def _check_replaceable(folder: Path, config: RunConfig) -> None:
         )
 
 
-def _strangers(folder: Path, config: RunConfig) -> list[str]:
+def _strangers(folder: Path) -> list[str]:
     """What stands in a folder without a manifest and is not of kragx or the system."""
     with refused(folder, "read"):
         names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-    stores = [path for store in config.stores for path in (*store_files(store), *store.parents)]
-    store_names = {path.name for path in stores if path.parent == folder.resolve()}
-    return [name for name in names if name not in {*_NOBODYS, *store_names}]
+    return [name for name in names if name not in _NOBODYS]
 
 
 def _write(report: RunReport, folder: Path) -> None:

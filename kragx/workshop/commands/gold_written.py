@@ -93,5 +93,5 @@ def write(
         n_stored=sum(count.n_stored for count in counts),
     )
     rewriting = phrase("a question that falls is written anew, and its calls come on top")
-    show([Line(calls), *judging_plan((), judge.plans), Line(rewriting)])
+    show([Line(calls), *judging_plan(judge.plans), Line(rewriting)])
     return None

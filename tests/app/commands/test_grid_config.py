@@ -16,7 +16,7 @@ def test_the_answer_is_the_one_that_the_docs_show(kragx, here):
     """Twelve settings; the sentence stands in both pages, word for word."""
     outcome = kragx("run", CONFIG, "-o", "out")
     assert outcome.code == 0, outcome.err
-    assert "12 settings (chunk_size 3 x tokenizer 2 x k 2) x " in outcome.err
+    assert "12 settings (chunk_size 3 x tokenizer 2 x k 2): " in outcome.err
     (tuning,) = json.loads((here / "out/report.json").read_text(encoding="utf-8"))["tunings"]
     for page in PAGES:
         assert tuning["sentence"] in " ".join(page.read_text(encoding="utf-8").split())

@@ -20,7 +20,7 @@ def test_dry_run_and_budget(kragx, here):
         config(here, server.base_url, n=5)
         code, out, _ = kragx("judge", "nuggets", "c.yaml", "--dry-run")
         assert (code, server.requests) == (0, [])
-        assert "5 calls to make" in out
+        assert "in all 5 calls to " in out
         code, out, _ = kragx("judge", "nuggets", "c.yaml", "-o", "f.jsonl", *LIMIT)
         assert (code, len(server.requests)) == (4, 3)
         assert kragx("judge", "nuggets", "c.yaml", "-o", "f.jsonl").code == 0

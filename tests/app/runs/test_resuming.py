@@ -204,7 +204,7 @@ def test_kept_answers_are_said_before_anything_is_asked(interrupted, kragx):
     (interrupted / "revived").touch()
     outcome = kragx("run", "run.yaml")
     assert said in outcome.err
-    assert said.replace("are asked", "were asked") in " ".join(outcome.out.split())
+    assert said.partition(";")[0] in " ".join(outcome.out.split())
     assert asked(interrupted) == "4 5 6"
     assert "kept" not in kragx("run", "run.yaml").err
 
@@ -238,7 +238,7 @@ def test_nothing_is_asked(interrupted, kragx, monkeypatch):
     assert "6 of 6 answers are kept" in outcome.err
     assert "nothing is asked for now" in outcome.err
     for text in (outcome.out, (interrupted / "out" / "report.md").read_text()):
-        assert "nothing was asked for now" in " ".join(text.split())
+        assert "6 of 6 answers are kept" in " ".join(text.split())
         assert "only the others" not in text
 
 
