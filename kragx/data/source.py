@@ -456,7 +456,7 @@ def _tables(source: Any) -> Iterable[ParquetTable]:
 def names_in(
     source: object, names: Collection[str], encoding: str | None = None
 ) -> frozenset[str] | None:
-    """Which of some fields a source may have; None of standard input.
+    """Which of some fields a source may have; None of standard input, and of what is in memory.
 
     A file is looked through once, for their names, in a small part of the time of reading it.
 
@@ -470,12 +470,8 @@ def names_in(
         present = chain.from_iterable(table.columns() for table in _tables(source))
     elif isinstance(source, (str, Path)):
         return None if str(source) == "-" else frozenset(_in_file(source, names, encoding))
-    elif tabular.is_frame(source):
-        present = getattr(source, "column_names", getattr(source, "columns", ()))
-    elif isinstance(source, Mapping):
-        present = source
-    elif isinstance(source, Sequence):
-        present = chain.from_iterable(record for record in source if isinstance(record, Mapping))
+    else:
+        return None
     return frozenset(names).intersection(present)
 
 
