@@ -377,15 +377,11 @@ def query_hash(query: Query) -> bytes:
     for name, unsaid in _UNSAID:
         if record[name] == unsaid:
             del record[name]
-    return _sha256(_CANONICAL(record))
+    # Gold from Python may hold half a pair, which strict UTF-8 refuses.
+    return hashlib.sha256(_CANONICAL(record).encode("utf-8", "surrogatepass")).digest()
 
 
 _UNSAID = ("history", ()), (FORBIDDEN, None), (WEIGHT, 1.0), (INCLUSION, 1.0)
-
-
-def _sha256(text: str) -> bytes:
-    # Gold from Python may hold half a pair, which strict UTF-8 refuses.
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _gold_record(gold: Gold) -> dict[str, Any]:
@@ -420,8 +416,11 @@ def hash_of(queries: Iterable[bytes], forbidden: Mapping[str, Any] = MappingProx
     Sorted, because the order of a file's lines means nothing; of hashes, because a set may be
     read as a stream. Behind them stands the hash of its rules, where it has any.
     """
-    rules = _sha256(_CANONICAL(dict(forbidden))) if forbidden else b""
-    return hashlib.sha256(b"".join(sorted(queries)) + rules).hexdigest()
+    digest = hashlib.sha256(b"".join(sorted(queries)))
+    if forbidden:
+        rules = _CANONICAL(dict(forbidden)).encode("utf-8", "surrogatepass")
+        digest.update(hashlib.sha256(rules).digest())
+    return digest.hexdigest()
 
 
 def check_unique(query_ids: Iterable[str], place: str) -> None:

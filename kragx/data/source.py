@@ -465,24 +465,21 @@ def names_in(
         names: of the fields.
         encoding: of CSV, where it is named.
     """
-    present: Iterable[Any] = ()
     if isinstance(source, ParquetTable) or is_located(source):
-        present = chain.from_iterable(table.columns() for table in _tables(source))
-    elif isinstance(source, (str, Path)):
-        return None if str(source) == "-" else frozenset(_in_file(source, names, encoding))
-    else:
+        columns = chain.from_iterable(table.columns() for table in _tables(source))
+        return frozenset(names).intersection(columns)
+    if not isinstance(source, (str, Path)) or str(source) == "-":
         return None
-    return frozenset(names).intersection(present)
-
-
-def _in_file(path: str | Path, names: Collection[str], encoding: str | None) -> Collection[str]:
-    place = Path(path)
-    if not place.is_file() or not place.stat().st_size:
-        return ()
+    if not Path(source).is_file() or not Path(source).stat().st_size:
+        return frozenset()
     # Whose bytes say nothing may have any.
-    if encoding is not None or str(path).endswith((".gz", ".xlsx", ".xls")):
-        return names
+    if encoding is not None or str(source).endswith((".gz", ".xlsx", ".xls")):
+        return frozenset(names)
     # A text may well say "searches"; in JSON the name of a field stands in quotes.
-    quote = "" if ending(path) in tabular.READERS else '"'
-    with place.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
-        return [name for name in names if content.find(f"{quote}{name}{quote}".encode()) >= 0]
+    quote = b"" if ending(source) in tabular.READERS else b'"'
+    with Path(source).open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        found = set[str]()
+        for name in names:
+            if content.find(quote + name.encode() + quote) >= 0:
+                found.add(name)
+    return frozenset(found)
