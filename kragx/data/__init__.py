@@ -22,6 +22,8 @@ from kragx.data.gold import (
     Gold,
     GoldDataset,
     Query,
+    Turn,
+    as_turns as as_turns,
     hash_of as hash_of,
     query_hash as query_hash,
 )
@@ -67,7 +69,6 @@ from kragx.data.tokenizers import (
     tokenizer,
 )
 from kragx.data.tokens import TokenCorpus as TokenCorpus
-from kragx.data.turns import Turn, as_turns as as_turns
 
 __all__ = [
     "TOKENIZERS",

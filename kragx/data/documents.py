@@ -428,9 +428,7 @@ def _only_list(answer: Mapping[Any, Any]) -> object:
     # Without any, an empty list or one of texts may be meant, but not one of anything else.
     texts = [name for name, value in lists.items() if all(isinstance(text, str) for text in value)]
     names = documents or texts
-    if names and not any(len(lists[name]) for name in names):
-        return []
-    if len(names) == 1:
+    if len(names) == 1 or (names and not any(len(lists[name]) for name in names)):
         return lists[names[0]]
     several = f"of {', '.join(map(repr, names))} it is not clear which" if names else "none"
     raise _no_list(answer, f"one list in it must hold documents, but {several} does")

@@ -22,6 +22,7 @@ from kragx.data.documents import (
     clean_number,
     clean_text,
     named,
+    refuse_unknown,
 )
 from kragx.data.forbidden import FORBIDDEN, Forbidden, all_forbidden, check_versions
 from kragx.data.foreign import foreign_fields
@@ -29,9 +30,8 @@ from kragx.data.lists import Floats
 from kragx.data.pages import page_gold
 from kragx.data.rules import RuleSet
 from kragx.data.text import Mender
-from kragx.data.turns import Turn
 from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight, unequal, weights_of
-from kragx.ground.errors import DataError, UsageError, inside
+from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.messages import Phrase
 from kragx.ground.printing import Line, Part, Shown, phrase, visible
 
@@ -81,6 +81,62 @@ def named_items(position: int, gold: Gold) -> Iterator[tuple[str, Gold | Doc]]:
     yield f"gold[{position}]", gold
     for number, alternative in enumerate(gold.alternatives):
         yield f"gold[{position}].alternatives[{number}]", alternative
+
+
+_OF_TURNS = dict.fromkeys(("role", "content")).keys()
+_ROLES = {"human": "user", "ai": "assistant"}
+"""What LangChain calls them, in its own words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one side said.
+
+    Attributes:
+        role: ``user``, ``assistant``, ``system`` or another word for who spoke.
+        content: what was said.
+    """
+
+    role: str
+    content: str
+
+    def to_dict(self) -> dict[str, str]:
+        """As files, chat models and LangChain's prompts have it."""
+        return {"role": self.role, "content": self.content}
+
+
+def as_turns(values: object, mender: Mender) -> tuple[Turn, ...]:
+    """The earlier turns of a question: mappings with role and content.
+
+    Raises:
+        DataError: they are none; the error's field says which.
+    """
+    if not isinstance(values, (list, tuple)):
+        raise DataError(
+            "must be a list of earlier turns, not {values}",
+            remedy='write [{{"role": "user", "content": ...}}, {{"role": "assistant", ...}}]',
+            values=shorten(values),
+        )
+
+    def turn(value: object) -> Turn:
+        if isinstance(value, Turn):
+            return value
+        if not isinstance(value, Mapping):
+            raise DataError("must have role and content, not {value}", value=shorten(value))
+        refuse_unknown(value, _OF_TURNS)
+        role, content = (_said(value.get(name), name, mender) for name in _OF_TURNS)
+        return Turn(_ROLES.get(role, role), content)
+
+    return clean_each(values, turn)
+
+
+def _said(value: object, name: str, mender: Mender) -> str:
+    with inside(name):
+        text = clean_text(value, mender)
+    if not text.strip():
+        problem = "nothing was said" if name == "content" else "must say who spoke"
+        raise DataError(problem, field=name, remedy="leave the turn out")
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,15 +377,11 @@ def query_hash(query: Query) -> bytes:
     for name, unsaid in _UNSAID:
         if record[name] == unsaid:
             del record[name]
-    return _sha256(_CANONICAL(record))
+    # Gold from Python may hold half a pair, which strict UTF-8 refuses.
+    return hashlib.sha256(_CANONICAL(record).encode("utf-8", "surrogatepass")).digest()
 
 
 _UNSAID = ("history", ()), (FORBIDDEN, None), (WEIGHT, 1.0), (INCLUSION, 1.0)
-
-
-def _sha256(text: str) -> bytes:
-    # Gold from Python may hold half a pair, which strict UTF-8 refuses.
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _gold_record(gold: Gold) -> dict[str, Any]:
@@ -364,8 +416,11 @@ def hash_of(queries: Iterable[bytes], forbidden: Mapping[str, Any] = MappingProx
     Sorted, because the order of a file's lines means nothing; of hashes, because a set may be
     read as a stream. Behind them stands the hash of its rules, where it has any.
     """
-    rules = _sha256(_CANONICAL(dict(forbidden))) if forbidden else b""
-    return hashlib.sha256(b"".join(sorted(queries)) + rules).hexdigest()
+    digest = hashlib.sha256(b"".join(sorted(queries)))
+    if forbidden:
+        rules = _CANONICAL(dict(forbidden)).encode("utf-8", "surrogatepass")
+        digest.update(hashlib.sha256(rules).digest())
+    return digest.hexdigest()
 
 
 def check_unique(query_ids: Iterable[str], place: str) -> None:

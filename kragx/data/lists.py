@@ -137,12 +137,12 @@ class OfTexts:
     ) -> None:
         self._make = make
         self._read = read
-        self.forget()
+        self._known: Sequence[str] | None = None
+        self._values = np.empty(0, np.int64)
 
     def forget(self) -> None:
         """Make all of them anew."""
-        self._known: Sequence[str] = ()
-        self._values = np.empty(0, np.int64)
+        self._known = None
 
     def of(self, texts: Sequence[str], numbers: Ints) -> Ints:
         """That of each text.
@@ -153,8 +153,7 @@ class OfTexts:
         """
         # Another list: the texts were forgotten meanwhile, and numbers mean others.
         if texts is not self._known:
-            self.forget()
-            self._known = texts
+            self._known, self._values = texts, np.empty(0, np.int64)
         if len(self._values) < len(texts):
             # Twice what there is, so that not each batch moves all of it.
             room = np.full(2 * len(texts) - len(self._values), _NOTHING, np.int64)

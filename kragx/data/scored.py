@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from itertools import chain
 from math import isinf, isnan, nan
 from typing import Any, Literal, Self, TypeGuard
@@ -129,13 +131,15 @@ def _are_whole(values: Floats) -> bool:
     return bool((np.floor(values) == values).all())
 
 
+_NUMBERS = (int, float, np.integer, np.floating, Fraction, Decimal)
+
+
 def _number(query_id: str, document: str, value: Any, field: Literal["grade", "score"]) -> float:
     """A grade, which is finite, or a score."""
     is_grade = field == "grade"
     with suppress(OverflowError):
-        is_number = hasattr(value, "__float__") and not isinstance(value, bool)
-        number = float(value) if is_number else nan
-        if not (isnan(number) or (is_grade and isinf(number))):
+        number = float(value) if isinstance(value, _NUMBERS) else nan
+        if not (isinstance(value, bool) or isnan(number) or (is_grade and isinf(number))):
             return number
     kind = "finite number" if is_grade else "number"
     raise DataError(

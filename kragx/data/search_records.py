@@ -159,7 +159,6 @@ def _text(value: object, name: str, mender: Mender) -> str | None:
 def _docs(
     values: object, field: str, docs: NumberedDocs, mender: Mender, *, strings: bool
 ) -> tuple[Doc, ...] | None:
-    values = _as_list(values)
     if values is None:
         return None
     came: tuple[Doc, ...] | None = None
@@ -176,7 +175,6 @@ def _docs(
 
 
 def _read(values: object, mender: Mender, *, strings: bool) -> tuple[int | str | Doc, ...] | None:
-    values = _as_list(values)
     if values is None:
         return None
 
@@ -196,11 +194,6 @@ def _read(values: object, mender: Mender, *, strings: bool) -> tuple[int | str |
         problem = f"must be a list of ids, or of documents' numbers, not {shorten(values)}"
         raise DataError(problem, field="read")
     return clean_each(values, entry, field="read")
-
-
-def _as_list(values: object) -> object:
-    """An array, which a frame has for what a Parquet file lists, as a list."""
-    return values.tolist() if type(values).__name__ == "ndarray" else values  # type: ignore[attr-defined]
 
 
 def _has_numbers(values: object) -> bool:

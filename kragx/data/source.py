@@ -456,7 +456,7 @@ def _tables(source: Any) -> Iterable[ParquetTable]:
 def names_in(
     source: object, names: Collection[str], encoding: str | None = None
 ) -> frozenset[str] | None:
-    """Which of some fields a source may have; None of standard input.
+    """Which of some fields a source may have; None of standard input, and of what is in memory.
 
     A file is looked through once, for their names, in a small part of the time of reading it.
 
@@ -465,28 +465,21 @@ def names_in(
         names: of the fields.
         encoding: of CSV, where it is named.
     """
-    present: Iterable[Any] = ()
     if isinstance(source, ParquetTable) or is_located(source):
-        present = chain.from_iterable(table.columns() for table in _tables(source))
-    elif isinstance(source, (str, Path)):
-        return None if str(source) == "-" else frozenset(_in_file(source, names, encoding))
-    elif tabular.is_frame(source):
-        present = getattr(source, "column_names", getattr(source, "columns", ()))
-    elif isinstance(source, Mapping):
-        present = source
-    elif isinstance(source, Sequence):
-        present = chain.from_iterable(record for record in source if isinstance(record, Mapping))
-    return frozenset(names).intersection(present)
-
-
-def _in_file(path: str | Path, names: Collection[str], encoding: str | None) -> Collection[str]:
-    place = Path(path)
-    if not place.is_file() or not place.stat().st_size:
-        return ()
+        columns = chain.from_iterable(table.columns() for table in _tables(source))
+        return frozenset(names).intersection(columns)
+    if not isinstance(source, (str, Path)) or str(source) == "-":
+        return None
+    if not Path(source).is_file() or not Path(source).stat().st_size:
+        return frozenset()
     # Whose bytes say nothing may have any.
-    if encoding is not None or str(path).endswith((".gz", ".xlsx", ".xls")):
-        return names
+    if encoding is not None or str(source).endswith((".gz", ".xlsx", ".xls")):
+        return frozenset(names)
     # A text may well say "searches"; in JSON the name of a field stands in quotes.
-    quote = "" if ending(path) in tabular.READERS else '"'
-    with place.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
-        return [name for name in names if content.find(f"{quote}{name}{quote}".encode()) >= 0]
+    quote = b"" if ending(source) in tabular.READERS else b'"'
+    with Path(source).open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        found = set[str]()
+        for name in names:
+            if content.find(quote + name.encode() + quote) >= 0:
+                found.add(name)
+    return frozenset(found)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import DataError, Doc, Gold, GoldDataset, Query
+from kragx.data.gold import Turn
 from kragx.data.gold_diff import diff_files, diff_gold
 from kragx.data.text import normalise
-from kragx.data.turns import Turn
 from tests.thoroughness import all_cases, examples
 
 from .support import golds, json_values, texts

@@ -122,7 +122,8 @@ def test_html(write, tmp_path):
     write("p.html", PAGE)
     euc_kr = '<meta charset="euc-kr"><title>제목</title><p>본문'.encode("cp949")
     write("k.htm", euc_kr)
-    korean, page = read_corpus(tmp_path / "docs")
+    with pytest.warns(DataWarning, match="not UTF-8, so read as cp949: 1"):
+        korean, page = read_corpus(tmp_path / "docs")
     assert (korean.text, korean.metadata) == ("본문", {"title": "제목"})
     assert (page.text, page.metadata) == (
         "Home\nA bold word, 5 < 6.\ntail\nFirst & only\n1 2\na\nb\nx\ny\none\ntwo",

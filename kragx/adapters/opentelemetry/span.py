@@ -14,7 +14,7 @@ from typing import Any
 
 from kragx.data import Doc, Mender, as_docs
 from kragx.data.formats.jsonl import foreign_json, open_bytes
-from kragx.data.turns import Turn
+from kragx.data.gold import Turn
 from kragx.evaluation.calls.call import Call, Kind
 from kragx.evaluation.calls.logged import LoggedQuestion, LoggedSpan, answer_in, asked_in
 from kragx.evaluation.calls.messages import tool_message

@@ -20,7 +20,7 @@ from kragx.data.documents import (
     unknown_field,
 )
 from kragx.data.forbidden import FORBIDDEN, Forbidden, all_forbidden
-from kragx.data.gold import Gold, Query, as_gold
+from kragx.data.gold import Gold, Query, as_gold, as_turns
 from kragx.data.problems import Level, Problems
 from kragx.data.runs import Retrieved
 from kragx.data.search_records import (
@@ -33,7 +33,6 @@ from kragx.data.search_records import (
 )
 from kragx.data.searches import Search, Stage
 from kragx.data.text import Mender
-from kragx.data.turns import as_turns
 from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
 from kragx.ground.errors import DataError, shorten
 

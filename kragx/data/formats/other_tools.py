@@ -21,6 +21,7 @@ not answerable.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, count, starmap, zip_longest
 from pathlib import Path
 from typing import Any
@@ -112,11 +113,11 @@ _OLD = ("question", "ground_truth_contexts", "contexts", "ground_truth", "answer
 _DEEPEVAL = ("input", "context", "retrieval_context", "expected_output", "actual_output")
 
 
-def _is_of_samples(record: Mapping[str, Any], *names: str) -> bool:
+def _is_of_samples(names: set[str], record: Mapping[str, Any]) -> bool:
     """Whether a record has these fields, and none that says that it is of another format."""
     # Their names are everybody's words: a field that one format alone has says more.
     others = {"answer_passage", "retrieval_gt", "gold", "retrieved", "relevant_chunk_ids"}
-    return {*names} <= record.keys() and record.keys().isdisjoint(others)
+    return names <= record.keys() and record.keys().isdisjoint(others)
 
 
 def _ragas(fields: Fields) -> Read:
@@ -180,7 +181,7 @@ RAGAS = Format(
     },
     marks=("user_input", "reference_contexts", "ground_truth_contexts"),
     read=_ragas,
-    looks=lambda record: _is_of_samples(record, "question", "contexts"),
+    looks=partial(_is_of_samples, {"question", "contexts"}),
     common=("contexts", "answer", "ground_truth"),
 )
 """The format of ragas' evaluation datasets, of single turns."""
@@ -199,7 +200,7 @@ DEEPEVAL = Format(
     },
     marks=("retrieval_context",),
     read=lambda fields: _sample(fields, _DEEPEVAL),
-    looks=lambda record: _is_of_samples(record, "input", "context"),
+    looks=partial(_is_of_samples, {"input", "context"}),
     common=("input", "context", "expected_output", "actual_output"),
 )
 """The format of DeepEval's test cases and goldens."""

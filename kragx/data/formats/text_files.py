@@ -102,8 +102,8 @@ def _of_html(page: str) -> tuple[str, str]:
     for tag in soup(_UNSEEN):
         tag.decompose()
     for string in soup.find_all(string=True):
-        # Comments are strings of a class of their own.
-        if type(string) is NavigableString:
+        # Comments are strings of a class of their own; in `pre` white space is seen as written.
+        if type(string) is NavigableString and string.find_parent("pre") is None:
             string.replace_with(re.sub(r"\s+", " ", string))
     # A browser shows blocks below each other, with nothing in the page to say so.
     for tag in soup(_BLOCKS):

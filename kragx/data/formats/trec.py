@@ -23,7 +23,7 @@ from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run
 from kragx.data.text import plain_number, read_number
 from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
-from kragx.ground.errors import DataError, inside
+from kragx.ground.errors import DataError, UsageError, inside
 
 _SPLIT = "test"
 _QRELS = ("query", "iteration", "document", "grade")
@@ -140,9 +140,17 @@ def write_qrels(dataset: GoldDataset, path: str | Path) -> None:
     """
     lines = []
     for query_id, gold in ((query.id, gold) for query in dataset for gold in query.gold):
+        if query_id.startswith("#"):
+            raise DataError(
+                "query id {query_id!r}: a line that begins with # is a comment in a TREC file; "
+                "rename the query",
+                query_id=query_id,
+            )
         document = _column(gold.id, f"query {query_id!r}: the id of a gold item")
         query = _column(query_id, "a query id")
         lines.append(f"{query} 0 {document} {plain_number(gold.grade)}\n")
+    if str(path) == "-":
+        raise UsageError("a TREC file is written to a path, not to standard output")
     data = "".join(lines).encode("utf-8", "replace")
     write_bytes(path, gzip.compress(data) if str(path).endswith(".gz") else data)
 

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kragx.data import Doc
+from kragx.data.gold import Turn
 from kragx.data.searches import distinct_by_identity
 from kragx.data.text import read_number
-from kragx.data.turns import Turn
 from kragx.evaluation.calls.messages import turns_of
 from kragx.evaluation.calls.tool_answers import as_json, documents_in
 

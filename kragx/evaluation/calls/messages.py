@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kragx.data import Doc
-from kragx.data.turns import Turn
+from kragx.data.gold import Turn
 from kragx.evaluation.calls.tool_answers import compact, documents_of_tool, plain, words_of
 from kragx.ground.errors import DataError, shorten
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kragx.data import Doc, Gold, GoldDataset, Query, Retrieved
-from kragx.data.turns import Turn
+from kragx.data.gold import Turn
 from kragx.evaluation.calls.logged import LoggedQuestion
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import plain

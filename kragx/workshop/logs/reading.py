@@ -14,8 +14,8 @@ from kragx.data import Doc, Mender, as_docs
 from kragx.data.documents import value_at
 from kragx.data.formats.jsonl import ending, first_line, read_records, read_whole
 from kragx.data.formats.tabular import READERS, filled
+from kragx.data.gold import Turn, as_turns
 from kragx.data.problems import Problems
-from kragx.data.turns import Turn, as_turns
 from kragx.evaluation.calls.logged import (
     LoggedQuestion,
     LoggedSpan,

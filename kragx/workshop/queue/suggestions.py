@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from kragx.data import Doc, GoldDataset, Mender, Query, Retrieved, Run, normalise
 from kragx.data.databases import StoreFailedError, answering
-from kragx.data.turns import as_turns
+from kragx.data.gold import as_turns
 from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.ground.errors import KragxError
 from kragx.workshop.folder.places import origin_of

@@ -9,9 +9,8 @@ from functools import partial
 from typing import Any, Literal
 
 from kragx.data import Doc, Forbidden, Gold, GoldDataset, Mender, Query
-from kragx.data.gold import as_gold
+from kragx.data.gold import as_gold, as_turns
 from kragx.data.source import contradictions
-from kragx.data.turns import as_turns
 from kragx.ground.printing import phrase
 from kragx.workshop.folder.forbidden import forbidden_of
 from kragx.workshop.folder.places import known_place, place_of

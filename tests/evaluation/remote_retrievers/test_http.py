@@ -11,7 +11,7 @@ import pytest
 
 from kragx import DataError, GoldDataset, RetrieverError, UsageError, aretrieve, evaluate, retrieve
 from kragx.data import Mender, Query
-from kragx.data.turns import as_turns
+from kragx.data.gold import as_turns
 from kragx.evaluation.remote_retrievers import http
 from kragx.evaluation.retrieve import HistoryWarning
 from kragx.retrievers import HttpRetriever, ReciprocalRankFusion
