@@ -8,7 +8,7 @@ from kragx.workshop.pairs.candidates import CUT, LabellingPlan
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.questions.words import content_words
 from kragx.workshop.queue.queue import Queue
-from kragx.workshop.queue.suggestions import Remark, Suggester, SuggestionSource
+from kragx.workshop.queue.suggestions import Suggester, SuggestionSource
 from kragx.workshop.services.conflicts import Conflicts
 from kragx.workshop.services.context import Context
 from kragx.workshop.services.judging import Judging
@@ -50,9 +50,8 @@ class Desk:
         retrievers = {source.name: source.key for source in sources}
         plan = LabellingPlan(cut, retrievers, settings.k, max(settings.scale), settings.twice)
         queue = Queue(state, documents, Copies(documents), plan)
-        suggester = Suggester(queue, sources, self.remark)
-        self.say = say
-        self.context: Context = Context(workshop, state, queue, suggester, {}, feed)
+        suggester = Suggester(queue, sources, say)
+        self.context: Context = Context(workshop, state, queue, suggester, feed)
         self.people: People = People(self.context)
         self.passages: Passages = Passages(self.context)
         self.judging: Judging = Judging(self.context)
@@ -78,11 +77,3 @@ class Desk:
 
     def _prepare(self) -> None:
         self.passages.index()  # so that the first to search need not wait
-
-    def remark(self, about: str, remarks: Sequence[Remark]) -> None:
-        """Note what goes wrong behind; no remarks say that it is over."""
-        before = self.context.remarks.pop(about, None)
-        if remarks:
-            self.context.remarks[about] = tuple(remarks)
-            if self.context.remarks[about] != before:
-                self.say(f"{about}: {'; '.join(remark.words for remark in remarks)}")

@@ -186,12 +186,9 @@ def test_label_draws_by_the_weights_of_questions(label, jsonl, here):
     source = ("--results", mine, "--queries", 3)
     done = label("by.qrels", *source, "--questions", asked)
     assert done.code == 0, done.err
-    assert "questions drawn by their asks: 3 of 12" in done.err
     sample = json.loads((here / "by.qrels.sample.jsonl").read_text().splitlines()[0])["sample"]
     assert sample["chances"]["q3"] == 1
     assert sample["weights"] == {f"q{at}": 50 if at == 3 else 1 for at in range(12)}
-    alike = label("alike.qrels", *source)
-    assert "questions drawn with equal chances: 3 of 12; by their asks with --q" in alike.err
     assert label("pairs.qrels", "--results", mine, "--questions", asked).code == 2
     (here / "less.jsonl").write_text('{"query_id": "q3", "gold": [], "weight": 2}\n')
     less = label("less.qrels", *source, "--questions", "less.jsonl")
@@ -310,7 +307,6 @@ def test_label_what_the_judge_graded(label, jsonl, here):
     ]
     Judge(ScriptedClient([0, 3, Failure("refusal")]), store="j.sqlite", concurrency=1).judge(asked)
     done = label("my.qrels", "--results", path, "--store", "j.sqlite", grades=[0, 0])
-    assert "drawn from 2 pairs; 13 that the judge has not graded left out" in done.err
     assert "2 of 2 labelled" in done.err
     assert label("other.qrels", "--store", "none.sqlite").code == 3
 
@@ -331,22 +327,6 @@ def test_label_by_an_own_rubric(label, jsonl, here):
     label("other.qrels", *source, grades=[3])
     scale = Workshop.open(here / "other.qrels.workshop").settings.scale
     assert scale == {0: "0", 1: "1", 2: "2", 3: "3"}
-
-
-def test_label_a_trec_run(label, jsonl, here):
-    """A TREC run is labelled with the questions of a gold set and the texts of a corpus."""
-    gold = jsonl({"query_id": "q1", "query": "why?", "gold": [{"id": "a"}]}, name="gold.jsonl")
-    corpus = jsonl({"id": "a", "text": "because"}, {"id": "b", "text": "so"}, name="corpus.jsonl")
-    (here / "my.run").write_text("q1 Q0 b 1 2.0 t\nq1 Q0 a 2 1.0 t\n")
-    source = ("--run", "my.run", "--dataset", gold)
-    assert label("my.qrels", *source).code == 2
-    done = label("my.qrels", *source, "--corpus", corpus, grades=[3, 0])
-    assert "2 of 2 labelled" in done.err
-    documents = Workshop.open(here / "my.qrels.workshop").documents
-    assert {doc.text for doc in documents.values()} == {"because", "so"}
-    (here / "other.run").write_text("q1 Q0 zz 1 2.0 t\n")
-    unknown = label("new.qrels", "--run", "other.run", *source[2:], "--corpus", corpus)
-    assert (unknown.code, "'zz' has no text" in unknown.err) == (3, True)
 
 
 def test_label_another_sample(label, jsonl, here):

@@ -14,7 +14,8 @@ from hypothesis import given, strategies as st
 
 from kragx.data import Doc
 from kragx.errors import DataError, UsageError
-from kragx.workshop.exchange import ExportSource, export_file, import_file
+from kragx.workshop.exchange.exporting import ExportSource, export_file
+from kragx.workshop.exchange.importing import import_file
 from kragx.workshop.names import the_person
 from kragx.workshop.state.records import (
     MARKS,
@@ -171,7 +172,6 @@ def workshops(draw) -> list[object]:
                 spans=draw(st.sampled_from([(), ((0, 4),), ((0, 2), (3, 9))])),
                 note=draw(TEXTS),
                 purpose=draw(st.sampled_from(["", "search"])),
-                seconds=draw(st.none() | st.floats(0, 99)),
             )
         )
     reworded = [replace(questions[0], text=draw(FILLED), at="2031-01-01T00:00:00.000+00:00")]
@@ -447,7 +447,7 @@ def test_label_studio_holds_grades_evidence_and_notes(opened, tmp_path):
     """Pairs to judge are tasks, and what was said of them annotations."""
     state = opened(
         "a",
-        *(JIMIN, WHEN, said("j1", 2, spans=((0, 5),), note="앞 문장", seconds=3.5)),
+        *(JIMIN, WHEN, said("j1", 2, spans=((0, 5),), note="앞 문장")),
         SuggestedDocument(question="q1", document="d2", origin="retriever"),
     )
     file, result = out(state, "labelstudio", tmp_path)
@@ -459,7 +459,6 @@ def test_label_studio_holds_grades_evidence_and_notes(opened, tmp_path):
     values = [result["value"] for result in annotation["result"]]
     assert values[0] == {"choices": ["2"]}
     assert (values[1]["start"], values[1]["end"], values[2]) == (0, 5, {"text": ["앞 문장"]})
-    assert annotation["lead_time"] == 3.5
 
 
 @pytest.mark.parametrize(
@@ -484,11 +483,9 @@ def test_what_is_no_export_is_refused(opened, tmp_path, raw):
     assert len(list(state.store.after({}))) == 2
 
 
-def test_forms_are_named(opened, tmp_path):
-    """An unknown form, and a file that is neither an export nor what a move left, are refused."""
+def test_other_files_are_refused(opened, tmp_path):
+    """A file that is neither an export nor what a move left is refused."""
     state = opened("a", JIMIN, WHEN)
-    with pytest.raises(UsageError, match="perhaps you meant 'qrels'"):
-        out(state, "qrel", tmp_path)
     for name, text in (("x.dat", "question_uid,document,grade"), ("x.jsonl", '{"query": "a"}')):
         (tmp_path / name).write_text(f"{text}\n")
         with pytest.raises(UsageError, match="neither an export"):
@@ -499,7 +496,6 @@ ODD = (None, True, -1, 2.5, 10**400, "", "a\0b", [], ["x"], [[]], {}, {"a": {"b"
 JUDGED = 3  # the line of the judgement
 PLACES = [
     ((JUDGED, "at"), []),
-    ((JUDGED, "seconds"), 10**400),
     ((0, "uid"), {"a": 1}),
     ((JUDGED, "question"), [1]),
 ]

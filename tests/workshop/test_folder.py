@@ -97,7 +97,7 @@ def test_a_gold_set_comes_in_whole(tmp_path):
     }
     folder = tmp_path / "shop"
     made = start(folder, corpus=corpus, gold=written(tmp_path / "g.jsonl", [record]))
-    assert (made.questions, made.judgements, made.kept) == (1, 3, 3)
+    assert (made.questions, made.judgements) == (1, 3)
     with opened(folder) as desk:
         question = desk.context.state.questions["q/1"]
         (person,) = desk.context.state.people.values()
@@ -127,14 +127,6 @@ def test_questions_come_in_without_grades(tmp_path):
         question = desk.context.state.questions["q1"]
         assert (question.origin, question.sources) == ("template", ("refund",))
         assert desk.judging.next(desk.context.state.owner())["pair"]["document"]["id"] == "refund"
-
-
-def test_one_question_twice_is_refused(tmp_path):
-    """In the gold set and among the questions it would be two states of one."""
-    corpus = written(tmp_path / "c.jsonl", [{"id": "a", "text": "x"}])
-    file = written(tmp_path / "q.jsonl", [{"query_id": "q1", "query": "x?", "gold": []}])
-    with pytest.raises(DataError, match="'q1' stands in the gold set too"):
-        start(tmp_path / "shop", corpus=corpus, gold=file, questions=file)
 
 
 def test_all_mistakes_are_named_with_their_fields(shop):
@@ -175,7 +167,7 @@ def test_a_secret_that_was_cut_short(shop):
 
 
 def test_gold_of_one_word_stays_what_it_is(tmp_path):
-    """A word (in NFD) of a document is kept as gold; nothing says its document is gone."""
+    """A word (in NFD) of a document is kept as gold, and is no judgement."""
     texts = ("환불은 이레 안에.", "환불")
     document, word = (unicodedata.normalize("NFD", text) for text in texts)
     corpus, gold = tmp_path / "corpus.jsonl", tmp_path / "gold.jsonl"
@@ -183,7 +175,4 @@ def test_gold_of_one_word_stays_what_it_is(tmp_path):
     item = {"query_id": "q", "query": "언제?", "gold": [{"id": "d", "text": word}]}
     gold.write_text(json.dumps(item), "utf-8")
     made = start(tmp_path / "shop", corpus=corpus, gold=gold)
-    assert (made.questions, made.judgements, made.kept) == (1, 0, 1)
-    words = " ".join(str(part) for part in made.describe())
-    assert "kept with their questions as they are: 1" in words
-    assert "no document" not in words
+    assert (made.questions, made.judgements) == (1, 0)

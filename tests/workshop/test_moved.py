@@ -6,12 +6,13 @@ import pytest
 
 from kragx.data import read_dataset
 from kragx.errors import DataError, UsageError
-from kragx.workshop.exchange import ExportSource, import_file
+from kragx.workshop.exchange.exporting import ExportSource
+from kragx.workshop.exchange.importing import import_file
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.folder.starting import start
 from kragx.workshop.moving import move
 from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.releases import ready
+from kragx.workshop.releases.making import ready
 from kragx.workshop.services.judging import JudgementForm
 from kragx.workshop.state.state import State
 from tests.workshop.serving import grade, opened, written

@@ -49,9 +49,7 @@ def test_every_code_that_the_server_sends_has_a_sentence():
     for source in Path(str(files("kragx.workshop"))).rglob("*.py"):
         text = source.read_text("utf-8")
         codes |= {f"error_{code}" for code in re.findall(r'\bcode ?= ?"(\w+)"', text)}
-        codes |= {f"notice_{code}" for code in re.findall(r'\bRemark\("(\w+)"', text)}
     assert len([code for code in codes if code.startswith("error_")]) == 22
-    assert len([code for code in codes if code.startswith("notice_")]) == 4
     assert codes <= known
 
 

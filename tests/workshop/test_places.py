@@ -7,7 +7,7 @@ from kragx.workshop.folder.documents import Documents
 from kragx.workshop.folder.incoming import incoming
 from kragx.workshop.folder.places import place_of
 from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.releases import ready
+from kragx.workshop.releases.making import ready
 from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.state import State
 from kragx.workshop.state.store import RecordStore
@@ -76,7 +76,7 @@ def test_a_release_says_where_gold_stands(tmp_path, chunk, place):
         (query,) = ready(state, documents, Copies(documents), 3).queries
     assert query.gold[0].metadata == place
     read = incoming(GoldDataset((query,)), person, documents, 3)
-    (again,) = (record for record in read.records if isinstance(record, Judgement))
+    (again,) = (record for record in read if isinstance(record, Judgement))
     assert (again.document, again.spans) == (chunk.id, ())
 
 
@@ -93,5 +93,5 @@ def test_evidence_comes_back_from_a_release(tmp_path, document):
     (gold,) = query.gold
     assert (gold.text, gold.metadata) == ("이틀", {"source": "faq", "start": 44, "end": 46})
     read = incoming(GoldDataset((query,)), person, DOCUMENTS, 3)
-    (again,) = (record for record in read.records if isinstance(record, Judgement))
+    (again,) = (record for record in read if isinstance(record, Judgement))
     assert (again.document, again.grade, again.spans) == (document, 3, ((4, 6),))

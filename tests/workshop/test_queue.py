@@ -121,12 +121,12 @@ def test_nobody_is_shown_what_another_is_looking_at(state):
     assert {one, other} == {("q", "a"), ("q", "b")}
     assert queue.next_pair("s") == NothingToJudge("with others")
     for leases in queue._leases.values():
-        leases.update(dict.fromkeys(leases, 0.0))  # two minutes later
+        leases.update(dict.fromkeys(leases, 0.0))  # ten minutes later
     assert isinstance(queue.next_pair("s"), JudgingTurn)
 
 
 def test_who_leaves_gives_back_what_they_were_shown(state):
-    """At once, not after two minutes; what all have judged is not said to be with somebody."""
+    """At once, not after ten minutes; what all have judged is not said to be with somebody."""
     queue = opened(state, {"q": ["a", "a"]})
     assert pair(queue.next_pair("p")) == ("q", "a")
     assert queue.next_pair("r") == NothingToJudge("with others")

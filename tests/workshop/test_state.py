@@ -44,7 +44,7 @@ def test_records_come_back_as_they_were(store):
             forbidden=({"id": "b", "why": "tenant"},),
         ),
         SuggestedDocument(question="q", document="d", origin="retriever", rank=3, score=0.5),
-        said(3, spans=((0, 4), (9, 12)), note="앞 문장", purpose="random", seconds=2.5),
+        said(3, spans=((0, 4), (9, 12)), note="앞 문장", purpose="odd"),
         said(kind="forbidden", why="예전 가격표"),
         Release(person="p", version=1, hash="00", file="gold_v1.jsonl"),
     ]

@@ -3,7 +3,6 @@
 import sqlite3
 from collections import Counter
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from time import sleep
 
@@ -58,8 +57,7 @@ def suggester(state: State, plan: LabellingPlan = PLAN, said=None, **asks) -> Su
     plan = replace(plan, retrievers={name: name for name in asks})
     queue = Queue(state, DOCS, Copies(DOCS), plan)
     own = [SuggestionSource(name, name, ask) for name, ask in asks.items()]
-    said = {} if said is None else said
-    return Suggester(queue, own, lambda name, remarks: said.__setitem__(name, [*remarks]))
+    return Suggester(queue, own, str if said is None else said.append)
 
 
 def rows(state: State, question: str = "q") -> list[tuple[str, str, int | None]]:
@@ -99,7 +97,7 @@ def test_another_retriever_is_asked(state):
 
 def test_documents_are_found_by_id_or_text(state):
     """An id of another text, or of none, is looked for by text; what is nowhere is said."""
-    said = {}
+    said = []
     ask = Asked(
         Doc("s:0", "Title: chunk 0 says something"),  # a heading before it
         Doc("unknown", "a  whole document"),
@@ -114,15 +112,14 @@ def test_documents_are_found_by_id_or_text(state):
         ("w", "retriever", 2),
         ("s:3", "retriever", 3),
     ]
-    (remark,) = said["one"]
-    assert remark.words.startswith("3 documents that it found are not in the corpus")
-    assert "'s:2'" in remark.words
-    assert (remark.code, remark.values) == ("lost", (3, "s:2"))
+    (text,) = said
+    assert text.startswith("one: 3 documents that it found are not in the corpus")
+    assert "'s:2'" in text
 
 
 def test_failures_are_said_and_stop_nothing(state):
     """One that cannot be asked, one that fails and one that finds nothing; the fourth suggests."""
-    said = {}
+    said = []
 
     def broken(dataset: GoldDataset, hear: object) -> Run:
         raise UsageError("no such index")
@@ -135,16 +132,11 @@ def test_failures_are_said_and_stop_nothing(state):
     state.add([Question(uid=str(n), person="p", text=f"{n}?") for n in range(60)])
     own = suggester(state, said=said, **asks)
     own.run()
-    words = {name: "; ".join(one.words for one in remarks) for name, remarks in said.items()}
-    assert words["broken"] == "cannot be asked: no such index"
-    assert words["raising"] == "cannot be asked: ZeroDivisionError: "
-    assert words["failing"] == "failed for 61 questions ('q': TimeoutError: slow)"
-    assert words["file"] == "failed for 61 questions ('q': it has no answer)"
-    assert words["empty"] == words["one"] == ""
-    first = state.questions["q"].text
-    assert [(one.code, one.values) for one in chain(said["broken"], said["failing"])] == [
-        ("unasked", ("no such index",)),
-        ("failed", (61, first, "TimeoutError: slow")),
+    assert said == [
+        "broken: cannot be asked: no such index",
+        "raising: cannot be asked: ZeroDivisionError: ",
+        "failing: failed for 61 questions ('q': TimeoutError: slow)",
+        "file: failed for 61 questions ('q': it has no answer)",
     ]
     assert rows(state, "q") == rows(state, "59") == [("w", "retriever", 1)]
     own._queue.refresh()
@@ -180,16 +172,16 @@ def test_what_could_not_be_stored_is_tried_again(state, monkeypatch):
     monkeypatch.setattr(suggestions, "_PAUSE", 0.05)
     held = sqlite3.connect(state.store.address.path, isolation_level=None)
     held.execute("BEGIN IMMEDIATE")
-    said = {}
+    said = []
     own = suggester(state, said=said, one=Asked(Doc("w")))
     own.start()
-    until(lambda: said.get("suggestions"))
-    assert [one.code for one in said["suggestions"]] == ["store"]
+    until(lambda: said)
+    assert said[0].startswith("suggestions: ")
     held.execute("ROLLBACK")
     held.close()
     until(lambda: rows(state))
     assert rows(state) == [("w", "retriever", 1)]
-    until(lambda: not said["suggestions"])
+    until(lambda: own._told["suggestions"] == "")
 
 
 def until(is_so) -> None:

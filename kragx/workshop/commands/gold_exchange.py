@@ -26,7 +26,7 @@ def export(
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Write the questions and judgements of a workshop into a file."""
-    from kragx.workshop.exchange import ExportSource, export_file
+    from kragx.workshop.exchange.exporting import ExportSource, export_file
     from kragx.workshop.names import the_person
 
     with opened(folder) as (workshop, state):
@@ -56,7 +56,8 @@ def import_(
 
     Rows that were changed become new judgements of the same person. Nothing is ever removed.
     """
-    from kragx.workshop.exchange import ExportSource, import_file
+    from kragx.workshop.exchange.exporting import ExportSource
+    from kragx.workshop.exchange.importing import import_file
 
     with opened(folder) as (workshop, state):
         source = ExportSource(state, workshop.documents, workshop.settings.scale)

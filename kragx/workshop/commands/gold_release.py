@@ -20,7 +20,7 @@ def release(
     ready is left out and named; where nothing has changed, nothing is written.
     """
     from kragx.workshop.pairs.duplicates import Copies
-    from kragx.workshop.releases import release as write
+    from kragx.workshop.releases.release import release as write
 
     with opened(folder) as (workshop, state):
         outcome = write(

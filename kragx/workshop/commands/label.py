@@ -12,7 +12,7 @@ from kragx.agreement.label_files import asked_in
 from kragx.agreement.labels import read_scale
 from kragx.agreement.sample import from_run, from_store, read_sample, with_grades
 from kragx.app.commands import options as opt
-from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_rows, read_run
+from kragx.data import GoldDataset, Run, read_dataset, read_rows
 from kragx.ground.errors import DataError, UsageError, check_whole
 from kragx.ground.printing import joined, phrase, say
 from kragx.judging.examples import sample_path
@@ -42,14 +42,6 @@ def label(
     store: Annotated[
         str | None,
         typer.Option(help="Judgement store: its grades stratify the sample and are not shown."),
-    ] = None,
-    run: Annotated[
-        Path | None,
-        typer.Option(help="TREC run to draw from, with the texts of --dataset and --corpus."),
-    ] = None,
-    dataset: Annotated[Path | None, typer.Option(help="Of --run: the questions.")] = None,
-    corpus: Annotated[
-        Path | None, typer.Option(help="Of --run: file or folder with the texts (id, text).")
     ] = None,
     pairs: Annotated[int, typer.Option(help="How many pairs to draw.")] = 50,
     queries: Annotated[
@@ -110,7 +102,7 @@ def label(
         say(phrase("going on with the sample in {path}; remove it to draw anew", path=sample_file))
     else:
         question = asks or _asked(named, store)
-        sources = _with_texts(results, run, dataset, corpus)
+        sources = [read_rows(path) for path in results or ()]
         of_judge: Choice = {
             "asks": question,
             "model": model,
@@ -168,7 +160,7 @@ def _write(file: Path, sample: Sample, workshop: "Workshop", *, is_first: bool =
     Raises:
         UsageError: the file has labels that its workshop lacks, when it is opened.
     """
-    from kragx.workshop.exchange import ExportSource, export_file
+    from kragx.workshop.exchange.exporting import ExportSource, export_file
     from kragx.workshop.state.state import State
 
     with workshop.store() as store:
@@ -209,19 +201,6 @@ def _has_own_rubric(store: str) -> bool:
     with Store(store, make=False) as opened:
         questions = (record["question"] or {} for record in opened.records())
         return any(question and not built_in_of(wording_of(question)) for question in questions)
-
-
-def _with_texts(
-    results: Sequence[Path] | None, run: Path | None, dataset: Path | None, corpus: Path | None
-) -> list[tuple[GoldDataset, Run]]:
-    """What was retrieved, with texts: of results files, and of a TREC run with its corpus."""
-    sources = [read_rows(path) for path in results or ()]
-    if run is None and dataset is None and corpus is None:
-        return sources
-    if run is None or dataset is None or corpus is None:
-        raise UsageError("--run, --dataset and --corpus belong together; one is missing")
-    texts = as_corpus(corpus)
-    return [*sources, (texts.gold(read_dataset(dataset)), texts.run(read_run(run)))]
 
 
 def _candidates(

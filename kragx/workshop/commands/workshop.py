@@ -1,6 +1,5 @@
 """`kragx workshop`: the page on which a gold set is made and judged."""
 
-import re
 import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -49,12 +48,6 @@ def workshop(
             remedy="name it, as in --called 192.168.0.5 or --called gold.example.org",
             host=host,
         )
-    for name in called or ():
-        if not re.fullmatch(r"[\w-]+(\.[\w-]+)*|[0-9a-fA-F:.]+", name):
-            remedy = "name the host alone, without http:// and port"
-            raise UsageError(
-                phrase("{name!r} is no name of a host", name=name), field="--called", remedy=remedy
-            )
     serve(workshop_of(folder), port, host, called or (), annotator or (), browser=browser)
 
 

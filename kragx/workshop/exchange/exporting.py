@@ -19,7 +19,6 @@ from kragx.data.documents import Doc
 from kragx.data.formats.cells import csv_line
 from kragx.data.formats.jsonl import open_text, to_json, write_records
 from kragx.data.formats.trec import write_qrels
-from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import Line, Part, Result, counted, phrase
 from kragx.workshop.pairs.scale import USUAL_TOP
 from kragx.workshop.pairs.standing import standing
@@ -40,7 +39,7 @@ _WORDS = (phrase("people"), phrase("questions"), phrase("candidates"), phrase("j
 SHEET = (
     *("record", "question", "passage", "grade", "why", "note", "person", "document", "evidence"),
     *("query_type", "difficulty", "answerable", "reference", "state", "decision"),
-    *("uid", "question_uid", "person_uid", "at", "seconds", "purpose", "origin", "role"),
+    *("uid", "question_uid", "person_uid", "at", "purpose", "origin", "role"),
     *("sources", "gold", "metadata", "forbidden", "history", "weight", "inclusion"),
 )
 """The columns of a spreadsheet, which has no suggestions."""
@@ -179,14 +178,8 @@ def export_file(source: ExportSource, form: str, path: str | Path) -> Exported:
 
     Raises:
         DataError: an id cannot stand in a file of this form.
-        UsageError: there is no such form, or the file cannot be written.
+        UsageError: the file cannot be written.
     """
-    if form not in _WRITERS:
-        raise UsageError(
-            phrase("unknown form {form!r}", form=form),
-            field="--form",
-            remedy=nearest(form, _WRITERS),
-        )
     path, state = Path(path), source.state
     # Nobody judges meanwhile: what is counted as left out is of the same moment as the rows.
     with state.lock:
@@ -311,7 +304,6 @@ def _task(source: ExportSource, question: records.Question, document: str) -> di
             {
                 "result": [*_results(judgement, text)],
                 "ground_truth": judgement.is_decision,
-                "lead_time": judgement.seconds,
             }
             for judgement in filter(source.takes, judgements)
         ],

@@ -284,7 +284,7 @@ class _Merge:
             remedy = "leave this row as it was exported; change the newest one, or export anew"
             raise _mistake("uid", problem, remedy)
         if stored is not None:
-            record = replace(record, uid=records.new_uid(), at=records.now(), seconds=None)
+            record = replace(record, uid=records.new_uid(), at=records.now())
         return self._said_once(replace(record, purpose="import"))
 
     def _said_once(self, record: records.Judgement) -> records.Judgement:

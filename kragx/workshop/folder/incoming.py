@@ -1,7 +1,7 @@
 """A gold set's way into a workshop: its questions, and its grades as judgements of a file."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kragx.data.documents import Doc
 from kragx.data.forbidden import FORBIDDEN
@@ -19,23 +19,10 @@ from kragx.workshop.state.records import (
 )
 
 
-@dataclass(frozen=True)
-class Incoming:
-    """What a gold set becomes.
-
-    Attributes:
-        records: in the order in which they are to be stored.
-        kept: gold items that stay with their questions as they are.
-    """
-
-    records: tuple[StoredRecord, ...]
-    kept: int
-
-
 def incoming(
     dataset: GoldDataset, person: Person, documents: Mapping[str, Doc], top: int | None
-) -> Incoming:
-    """The records of a gold set.
+) -> list[StoredRecord]:
+    """The records of a gold set, in the order in which they are to be stored.
 
     A question keeps its id. A gold item that is just a document of the corpus with a grade that
     people of this scale could have given, and maybe a stretch of it, is a judgement; whatever says
@@ -51,7 +38,6 @@ def incoming(
         DataError: a question has no text, and nobody could judge for it.
     """
     records: list[StoredRecord] = []
-    n_kept = 0
     for query in dataset:
         if not query.text:
             problem = f"the question {query.id!r} has no text"
@@ -77,8 +63,7 @@ def incoming(
             if document in documents
         )
         records += judged
-        n_kept += len(rest)
-    return Incoming(tuple(records), n_kept)
+    return records
 
 
 def question_of(query: Query, person: Person) -> Question:

@@ -13,15 +13,14 @@ from kragx.agreement.sample import read_sample
 from kragx.data import Doc, GoldDataset, as_corpus, read_dataset
 from kragx.data.documents import doc_record
 from kragx.data.formats.jsonl import make_folder, open_text, read_text, write_records
-from kragx.data.gold import Query
 from kragx.data.korean import is_korean
 from kragx.data.yaml_text import yaml_mapping
-from kragx.ground.errors import DataError, UsageError
+from kragx.ground.errors import UsageError
 from kragx.ground.json_values import plain
 from kragx.ground.printing import Line, Part, Result, phrase
 from kragx.workshop.folder.documents import Documents
 from kragx.workshop.folder.folder import DATABASE, FILE, GUIDELINES, SECRET, Workshop
-from kragx.workshop.folder.incoming import Incoming, incoming
+from kragx.workshop.folder.incoming import incoming
 from kragx.workshop.folder.samples import SCALES, documents_of, records_of, scale_of
 from kragx.workshop.folder.settings import Language, settings_of
 from kragx.workshop.state.records import (
@@ -45,15 +44,12 @@ class Started(Result):
         documents: how many the corpus has.
         questions: how many came with it.
         judgements: how many grades of the gold set.
-        kept: gold items that are no document of the corpus with a grade of the scale; they stay
-            with their questions.
     """
 
     folder: Path
     documents: int
     questions: int
     judgements: int
-    kept: int
 
     def describe(self) -> Iterator[Part]:
         """What was made, and what to do next."""
@@ -67,14 +63,6 @@ class Started(Result):
                 n_judgements=self.judgements,
             )
         )
-        if self.kept:
-            yield Line(
-                phrase(
-                    "gold items kept with their questions as they are: {n}; releases have them "
-                    "so: grades of documents, or of evidence with its place, would say less",
-                    n=self.kept,
-                )
-            )
         yield Line(
             phrase(
                 "next: read {guidelines}, then kragx workshop {folder}",
@@ -128,7 +116,6 @@ def start(
     # All that is named is read before anything is made: a mistake leaves no half folder behind.
     gold_set = None if gold is None else read_dataset(gold)
     question_set = None if questions is None else read_dataset(questions)
-    _check_once(gold_set or (), question_set or ())
     drawn = None if sample is None else read_sample(Path(sample))
     texts = corpus if drawn is None else documents_of(drawn)
     documents = Documents(as_corpus(texts))
@@ -154,12 +141,11 @@ def start(
     if workshop.settings.config is not None:
         _check_config(workshop.settings.config)
     people: list[Person] = []
-    sources: list[Incoming] = []
+    records: list[StoredRecord] = []
     for source, top in ((gold_set, max(workshop.settings.scale)), (question_set, None)):
         if source is not None:
             people.append(Person(name=source.name, role="file"))
-            sources.append(incoming(source, people[-1], documents, top))
-    records = [record for source in sources for record in source.records]
+            records += incoming(source, people[-1], documents, top)
     if drawn is not None:
         people.append(Person(name=Path(str(sample)).name, role="file"))
         records += records_of(drawn, people[-1])
@@ -179,7 +165,6 @@ def start(
         documents=len(documents),
         questions=sum(isinstance(record, Question) for record in records),
         judgements=sum(isinstance(record, Judgement) for record in records),
-        kept=sum(source.kept for source in sources),
     )
 
 
@@ -197,13 +182,6 @@ def _write_new(path: Path, text: str) -> None:
     if not path.exists():
         with open_text(path) as file:
             file.write(text)
-
-
-def _check_once(gold: Iterable[Query], questions: Iterable[Query]) -> None:
-    ids = {query.id for query in gold}
-    if twice := next((query.id for query in questions if query.id in ids), None):
-        problem = f"the question {twice!r} stands in the gold set too"
-        raise DataError(problem, field="--questions", remedy="leave one of them out")
 
 
 def _check_config(path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, product
 from math import prod
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,8 @@ _MOST_PARTS = 8
 
 _OPENING = "([{<\"'“‘《「『【"
 _PLACES = ("start", "start_index", "end", "end_index")
-_OF_A_PART = (*_PLACES, "evidence", "spans", "share")
+_EVIDENCE = ("evidence", "spans")
+_OF_A_PART = (*_PLACES, *_EVIDENCE, "share")
 _MARKS = ("moved", "old_id", MOVE)
 
 Characters = NDArray[np.int32]
@@ -101,7 +102,8 @@ def _set_parts(option: MoveOption) -> None:
     for piece in choice.pieces:
         chunk = piece.chunks[0]
         source = _source_of(doc, chunk)
-        if is_split and piece.share < SLIVER:
+        evidence = _evidence(piece, characters, 0 if source is None else source[1])
+        if is_split and piece.share < SLIVER and not any(evidence.values()):
             option.left_out += 1
             continue
         begin, end = _ends(piece)
@@ -122,7 +124,7 @@ def _set_parts(option: MoveOption) -> None:
             named = {}
         share = {"share": round(piece.share, 4)} if is_split else {}
         alternatives = {c.id: None for c in piece.chunks if c.id != chunk.id}
-        new = Doc(chunk.id, own_text, {**metadata, **named, **share})
+        new = Doc(chunk.id, own_text, {**metadata, **named, **evidence, **share})
         option.parts.append([new, *(Doc(name, own_text) for name in alternatives)])
         option.ends.append((begin, end, chunk))
     if not option.parts:
@@ -160,6 +162,40 @@ def _source_of(doc: Doc, chunk: Chunk) -> tuple[str, int] | None:
     if str(doc.metadata.get("source")) == doc.id:  # in the chunk's own text
         return chunk.id, 0
     return None if chunk.start is None or chunk.source is None else (chunk.source, chunk.start)
+
+
+def _evidence(piece: Piece, characters: Characters | None, base: int) -> dict[str, list[list[int]]]:
+    """The evidence of an item, pairs of characters of its source, in the new chunk's.
+
+    `base` is where the new chunk begins in it. Where no source is known, and of a chunk that is its
+    own, pairs are counted in the chunk.
+    """
+    moved: dict[str, list[list[int]]] = {}
+    probe, chunk = piece.place.probe, piece.chunks[0]
+    for name in _EVIDENCE:
+        pairs = probe.doc.metadata.get(name)
+        if characters is None or not _are_pairs(pairs):
+            continue
+        in_source = characters - characters[0] + probe.begin
+        if probe.start is not None and str(probe.doc.metadata.get("source")) == probe.source:
+            in_source += probe.start - probe.begin
+        moved[name] = []
+        for pair in pairs:
+            # Characters to letters: marks and spaces between have none, so an end goes to the next
+            # letter.
+            low, high = np.clip(np.searchsorted(in_source, pair), piece.low, piece.high).tolist()
+            positions = piece.place.positions[low:high]
+            if len(positions := positions[(positions >= chunk.place) & (positions < chunk.end)]):
+                begin, end = chunk.characters(positions[0], positions[-1])
+                moved[name].append([base + begin, base + end + 1])
+    return moved
+
+
+def _are_pairs(value: object) -> TypeGuard[Sequence[Sequence[int]]]:
+    return isinstance(value, (list, tuple)) and all(
+        isinstance(pair, (list, tuple)) and len(pair) == 2 and all(isinstance(n, int) for n in pair)
+        for pair in value
+    )
 
 
 def rebuilt(query: Query, options: Sequence[Sequence[MoveOption]]) -> Query:

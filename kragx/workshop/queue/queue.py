@@ -14,8 +14,11 @@ from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import Pair, State
 
-LEASE = 120.0
+LEASE = 600.0
 """So many seconds nobody else is shown what somebody is being shown."""
+
+_IDLE = 120.0
+"""Where nothing else is left, what somebody has been shown for so many seconds is for all again."""
 
 _HELD = 2
 """So many pairs are a person's own: the one that they look at, and the next."""
@@ -144,8 +147,12 @@ class Queue:
             self.refresh()
             boards = [b for uid, b in self.boards.items() if question in (None, uid)]
             request = _Request(person, question, besides, boards)
-            self._now = time.monotonic()
+            now = self._now = time.monotonic()
             pair = self._leased(request) or self._choose(request)
+            if pair is None:  # others may just have left their page open
+                self._now = now + LEASE - _IDLE
+                pair = self._choose(request)
+                self._now = now
             # Of what a page fetches ahead only the next pair is kept from others: whoever leaves
             # without a word should not hold many.
             pairs = [*besides, *filter(None, [pair])][:_HELD]

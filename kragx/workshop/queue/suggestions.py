@@ -45,38 +45,23 @@ class SuggestionSource:
     ask: Callable[[GoldDataset, Heard], Run]
 
 
-@dataclass(frozen=True)
-class Remark:
-    """What is worth knowing of a retriever.
-
-    Attributes:
-        code: of the page's own sentence for it.
-        words: the sentence in English.
-        values: what it names or counts, in the order of the page's sentence.
-    """
-
-    code: str
-    words: str
-    values: tuple[str | int, ...] = ()
-
-
 class Suggester:
     """Keeps the candidates of all open questions complete.
 
     Args:
         queue: whose workshop, corpus and plan it is.
         sources: the retrievers; those that the plan has.
-        say: is told, by name of a retriever, what went wrong or is worth knowing; nothing when
-            it is over.
+        say: is told what went wrong with a retriever, once.
     """
 
     def __init__(
         self,
         queue: Queue,
         sources: Sequence[SuggestionSource],
-        say: Callable[[str, Sequence[Remark]], object] = lambda name, remarks: None,
+        say: Callable[[str], object] = str,
     ) -> None:
         self._queue, self._sources, self._say = queue, sources, say
+        self._told: dict[str, str] = {}
         self._state, self._docs = queue.state, queue.docs
         self.beside: Neighbours = Neighbours(queue.docs)
         self._of_text: dict[str, str] = {}
@@ -100,10 +85,10 @@ class Suggester:
                 except StoreFailedError as error:  # all of it again at the next time
                     self._position = before
                     self._tried.clear()
-                    self._say("suggestions", [Remark("store", error.problem, (error.problem,))])
+                    self._tell("suggestions", error.problem)
                     pause = _PAUSE
                 else:
-                    self._say("suggestions", [])
+                    self._tell("suggestions", "")
                     pause = None
 
         start_daemon(work)
@@ -171,13 +156,12 @@ class Suggester:
             raise
         except Exception as error:  # a user's module may raise anything when it is loaded
             kind = "" if isinstance(error, KragxError) else f"{type(error).__name__}: "
-            text = f"{kind}{error}"
-            self._say(source.name, [Remark("unasked", f"cannot be asked: {text}", (text,))])
+            self._tell(source.name, f"cannot be asked: {kind}{error}")
             return
         nothing = Retrieved(error="it has no answer")
         for uid, question in unanswered.items():
             self._store(source, question, run.results.get(uid, nothing))
-        self._say(source.name, list(self._remarks(source.name)))
+        self._tell(source.name, "; ".join(self._remarks(source.name)))
 
     def _store(self, source: SuggestionSource, question: Question, answer: Retrieved) -> None:
         """Store an answer as soon as it has come: who starts anew half way asks for the others."""
@@ -233,20 +217,22 @@ class Suggester:
                 self._of_text.setdefault(normalise(candidate.text or ""), doc_id)
         return self._of_text.get(text) if text else None
 
-    def _remarks(self, name: str) -> Iterator[Remark]:
+    def _remarks(self, name: str) -> Iterator[str]:
         if failed := self._failed[name]:
             question, error = next(iter(failed.items()))
-            words = f"failed for {len(failed)} questions ({question!r}: {error})"
-            question_now = self._state.questions.get(question)
-            text = question if question_now is None else question_now.text
-            yield Remark("failed", words, (len(failed), text, error))
+            yield f"failed for {len(failed)} questions ({question!r}: {error})"
         if lost_docs := self._lost[name]:
             first = next(iter(lost_docs))
-            words = (
+            yield (
                 f"{len(lost_docs)} documents that it found are not in the corpus, by id or by text "
                 f"(the first: {first!r}); was it made from another one?"
             )
-            yield Remark("lost", words, (len(lost_docs), first))
+
+    def _tell(self, name: str, text: str) -> None:
+        """Say what is worth knowing, unless it was said before; empty where it is over."""
+        if text and self._told.get(name) != text:
+            self._say(f"{name}: {text}")
+        self._told[name] = text
 
 
 class Neighbours:

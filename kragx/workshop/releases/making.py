@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from kragx.data import Doc, Forbidden, Gold, GoldDataset, Mender, Query
+from kragx.data import Doc, Forbidden, Gold, Mender, Query
 from kragx.data.gold import as_gold, as_turns
 from kragx.data.source import contradictions
 from kragx.ground.printing import phrase
@@ -70,10 +70,6 @@ class Ready:
     queries: tuple[Query, ...]
     left_out: tuple[LeftOut, ...]
     n_moved: int = 0
-
-    def dataset(self, name: str, version: str, forbidden: Mapping[str, Any]) -> GoldDataset:
-        """The gold set with its rules; a `DataError` if no question is ready."""
-        return GoldDataset(self.queries, name, version=version, forbidden=forbidden)
 
 
 def ready(state: State, documents: Mapping[str, Doc], copies: Copies, top: int) -> Ready:
@@ -185,7 +181,8 @@ def _gold(
     """The gold item of a document and its copies; None if none is in the corpus any more.
 
     It says where it stands in its source, where the corpus does. Evidence that people marked is its
-    text, with its place (`place_of`); of several stretches that which holds them all.
+    text, with its place (`place_of`); of several stretches that which holds them all, with each in
+    the metadata.
     """
     marked = [row for row in rows if row.spans and grade > 0]
     newest = max(marked, key=lambda row: row.at, default=None)
@@ -207,6 +204,8 @@ def _gold(
         if spans:
             start, end = spans[0][0], min(len(text), max(end for _, end in spans))
             metadata = {"source": source, "start": first_place + start, "end": first_place + end}
+            if len(spans) > 1:
+                metadata["evidence"] = [[first_place + a, first_place + b] for a, b in spans]
             text = text[start:end]
     alternatives = [
         Doc(member, (text if text in whole else whole) or None)

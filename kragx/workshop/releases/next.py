@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
 
 from kragx.data import GoldDataset
 from kragx.data.gold_diff import GoldDiff, diff_gold
 from kragx.data.reading import read_dataset
-from kragx.ground.json_values import HIDDEN
-from kragx.ground.printing import Result, phrase
+from kragx.ground.printing import phrase
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.conflicts import Alpha, agreement
 from kragx.workshop.pairs.duplicates import Copies
@@ -55,7 +53,7 @@ class Lack:
 
 
 @dataclass(frozen=True)
-class Next(Result):
+class Next:
     """What the next release would be.
 
     Attributes:
@@ -72,8 +70,8 @@ class Next(Result):
     """
 
     version: int
-    dataset: GoldDataset | None = field(metadata=HIDDEN)
-    content: Ready = field(metadata=HIDDEN)
+    dataset: GoldDataset | None
+    content: Ready
     previous: str | None
     diff: GoldDiff | None
     missing: str | None
@@ -81,8 +79,6 @@ class Next(Result):
     shares: tuple[Share, ...]
     alpha: Alpha
     top: int
-
-    also_plain: ClassVar[tuple[str, ...]] = ("n_questions", "n_gold", "lacks")
 
     @property
     def n_questions(self) -> int:
@@ -138,7 +134,9 @@ def next_release(workshop: Workshop, state: State, copies: Copies) -> Next:
     version = max([0, *rows, *files]) + 1
     last = rows.get(max(rows, default=0))
     dataset = (
-        content.dataset(settings.name, f"v{version}", settings.forbidden)
+        GoldDataset(
+            content.queries, settings.name, version=f"v{version}", forbidden=settings.forbidden
+        )
         if content.queries
         else None
     )

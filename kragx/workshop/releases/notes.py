@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from kragx.data import GoldDataset
@@ -13,7 +12,6 @@ from kragx.ground.printing import (
     Part,
     Table,
     as_markdown,
-    counted,
     interval,
     joined,
     number,
@@ -44,10 +42,6 @@ def _parts(coming: Next, dataset: GoldDataset, validation: Validation, note: str
             hash=dataset.content_hash,
         )
     )
-    items = [item for query in coming.content.queries for item in query.forbidden or ()]
-    if items:
-        counts = {visible(why): n for why, n in sorted(Counter(i.why for i in items).items())}
-        yield Line(phrase("Must not be found: {items}.", items=counted(counts)))
     grades = joined(
         ", ",
         (

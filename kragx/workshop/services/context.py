@@ -1,6 +1,6 @@
 """What every service of a workshop shares, and how a question, a document, a judgement is shown."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.questions.words import leak
 from kragx.workshop.queue.convergence import outlook
 from kragx.workshop.queue.queue import Queue
-from kragx.workshop.queue.suggestions import Remark, Suggester
+from kragx.workshop.queue.suggestions import Suggester
 from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.state import State
 
@@ -49,7 +49,6 @@ class Context:
         state: what its database holds.
         queue: what each person is shown next.
         suggester: asks the retrievers, and knows what lies beside a document.
-        remarks: what the owner should know of what goes on behind, by what it is about.
         feed: called before somebody is shown a pair: it may open more questions.
     """
 
@@ -57,7 +56,6 @@ class Context:
     state: State
     queue: Queue
     suggester: Suggester
-    remarks: dict[str, Sequence[Remark]]
     feed: Callable[[], object] = lambda: None
 
     @property

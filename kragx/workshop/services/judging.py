@@ -51,7 +51,6 @@ class JudgementForm(RequestForm):
     grade: int | None = None
     spans: Annotated[list[_Span], Field(max_length=100)] = Field(default_factory=list)
     note: Words = ""
-    seconds: float | None = Field(default=None, ge=0, le=1e7, allow_inf_nan=False, strict=False)
 
     def judgement(self, context: Context, person: Person) -> Judgement:
         """What is to be stored.
@@ -74,7 +73,6 @@ class JudgementForm(RequestForm):
             grade=self.grade,
             spans=_joined_spans(self.spans),
             note=self.note,
-            seconds=self.seconds,
         )
 
 

@@ -10,9 +10,6 @@ from kragx.workshop.services.forms import Id, RequestForm, Words, get
 from kragx.workshop.services.markdown_tree import tree
 from kragx.workshop.state.records import Person
 
-MOST = 50
-"""So many documents a search shows at most."""
-
 
 class DocumentForm(RequestForm):
     """A document by its id."""
@@ -55,7 +52,7 @@ class PassageIndex:
 
         Equals keep the corpus's order; nothing is found by words that stand nowhere, or by none.
         """
-        return [self._shown[place] for place, _ in self._index.best(words, min(k, MOST))]
+        return [self._shown[place] for place, _ in self._index.best(words, k)]
 
 
 class Passages:

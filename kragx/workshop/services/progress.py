@@ -73,8 +73,6 @@ class Progress:
         return {
             "totals": counts | further,
             "agreement": self.agreement(),
-            "people": self._people(),
-            "notices": self._notices(),
         }
 
     def agreement(self) -> Plain:
@@ -93,21 +91,6 @@ class Progress:
             "questions": alpha.questions,
             "least": LEAST_PAIRS,
         }
-
-    def _people(self) -> list[Plain]:
-        return [
-            {"name": person.name, "judged": self.context.n_judged(person)}
-            for person in self.context.state.people.values()
-            if person.role != "file"
-        ]
-
-    def _notices(self) -> list[Plain]:
-        # A copy, as the suggester's threads note what goes wrong meanwhile.
-        return [
-            {"about": about, "code": remark.code, "values": list(remark.values)}
-            for about, remarks in list(self.context.remarks.items())
-            for remark in remarks
-        ]
 
 
 def shares(

@@ -198,7 +198,7 @@ class Questions:
             if queries:
                 dataset = GoldDataset(tuple(queries))
                 documents = self._context.documents
-                self._state.add(incoming(dataset, person, documents, None).records)
+                self._state.add(incoming(dataset, person, documents, None))
         self._context.suggester.wake()
         return {"added": len(queries)}
 

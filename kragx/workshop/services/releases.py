@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from kragx.data.databases import StoreFailedError
 from kragx.ground.errors import DataError, UsageError
-from kragx.workshop.releases import next_release, release
+from kragx.workshop.releases.next import next_release
+from kragx.workshop.releases.release import release
 from kragx.workshop.services.context import ClashError, Context, Plain
 from kragx.workshop.services.forms import RequestForm, Words, get, post
 from kragx.workshop.state.records import Person

@@ -163,7 +163,6 @@ class Judgement(StoredRecord):
         spans: the evidence, as [start, end) in characters of the document's text.
         purpose: why the pair was shown: "deciding", "search", "conflict" or "import"; or "odd": the
             question itself is, and is put off with all its pairs.
-        seconds: from showing the pair to the answer.
         why: as what a document is forbidden, or was; empty in what is said of relevance. Of one
             person and pair either may be taken back without the other.
     """
@@ -178,7 +177,6 @@ class Judgement(StoredRecord):
     spans: tuple[tuple[int, int], ...] = ()
     note: str = ""
     purpose: str = ""
-    seconds: float | None = None
     why: str = ""
 
     @property

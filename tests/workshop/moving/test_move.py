@@ -255,8 +255,8 @@ def test_alternatives():
     assert [[g.id, *(o.id for o in g.alternatives)] for g in golds] == [["c0", "c2"], ["c1", "c2"]]
 
 
-def test_a_stretch_moves():
-    """A stretch of a chunk, as a release writes it, is in the new chunk where its words are."""
+def test_evidence_moves():
+    """Evidence in a chunk, as a release writes it, is in the new chunk where its words are."""
     text = "must be registered one day before"
     start = FERRY[1].index(text)
     place = {"source": "c1", "start": start, "end": start + len(text)}
@@ -310,11 +310,11 @@ def test_ids_are_offsets(policy):
 
 
 def test_places_of_a_release_move():
-    """Gold that says where it stands says so of the new chunks."""
+    """Gold that says where it stands says so of the new chunks, evidence too."""
     whole = " ".join(FERRY)
     old = [Doc("d:87-171", whole[87:171])]
     new = [Doc("d:0-200", whole[:200]), Doc(f"d:200-{len(whole)}", whole[200:])]
-    place = {"source": "d", "start": 87, "end": 171}
+    place = {"source": "d", "start": 87, "end": 171, "evidence": [[87, 95], [167, 170]]}
     _, golds = moved(new, [{"id": "d:87-171", "text": whole[87:171], "metadata": place}], old)
     assert golds[0].id == "d:0-200"
     assert {**golds[0].metadata, "move": None} == {**place, "move": None}

@@ -12,8 +12,7 @@ from kragx.data import Forbidden, as_corpus
 from kragx.workshop.folder.documents import Documents
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.pairs.scale import gold_grade
-from kragx.workshop.releases import ready
-from kragx.workshop.releases.making import shares
+from kragx.workshop.releases.making import ready, shares
 from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.state import State
 from tests.thoroughness import all_cases, examples
@@ -145,12 +144,13 @@ def test_a_question_without_an_answer():
 
 
 def test_evidence_is_the_gold_text_with_its_place():
-    """One stretch is the text; of several what holds them all."""
+    """One stretch is the text; of several what holds them all, each in the metadata."""
     (gold,) = made(said(3, spans=((15, 23),))).queries[0].gold
     assert gold.text == "two days"
     assert gold.metadata == {"source": "delivery", "start": 15, "end": 23}
     (gold,) = made(said(3, spans=((15, 18), (0, 8)))).queries[0].gold
     assert gold.text == TEXTS["delivery"][:18]
+    assert gold.metadata["evidence"] == [[0, 8], [15, 18]]
     (gold,) = made(said(3, spans=((500, 900), (8, 9)))).queries[0].gold  # of another text, blank
     assert (gold.text, gold.metadata) == (TEXTS["delivery"], {})
     rows = (said(3, spans=((0, 8),)), said(0, "bob", spans=((9, 12),)), said(3, is_decision=True))

@@ -19,8 +19,8 @@ from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.folder.starting import start
 from kragx.workshop.pairs.conflicts import agreement
 from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.releases import release
 from kragx.workshop.releases.notes import agreement_text
+from kragx.workshop.releases.release import release
 from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.state import State
 from tests.app.commands.conftest import kragx

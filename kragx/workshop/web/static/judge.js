@@ -14,7 +14,7 @@ const TOO_SOON = 300;
 const AHEAD = 2; // pairs that are fetched before they are asked for
 
 let app, only, parts; // `only`: uid of the question that alone is judged; `parts`: the elements that change
-let current = null, ahead = [], end = null, shownAt = 0, away = 0, text = null;
+let current = null, ahead = [], end = null, shownAt = 0, text = null;
 let standing = {}; // what the server said last of how far everything is
 let row = { question: null, pairs: 0 }; // the question that was shown last, and with how many pairs in a row
 const drafts = new Map(); // what was marked and noted of a pair, by its key, while it is away
@@ -162,7 +162,7 @@ function draw(pair) {
   parts.note.hidden = !draft.note;
   parts.bar.querySelectorAll(".grade").forEach((one) => one.classList.toggle("mine", mine?.kind === "grade" && String(mine.grade) === one.dataset.grade));
   openText();
-  [shownAt, away] = [performance.now(), 0];
+  shownAt = performance.now();
   lookAhead(pair);
 }
 
@@ -245,8 +245,7 @@ function give(kind, grade = null) {
   if (!current || performance.now() - shownAt < TOO_SOON) return;
   keepDraft();
   const { question, document: { id } } = current;
-  const said = { uid: newUid(), question: question.uid, document: id, kind, grade, spans: text.spans(), note: parts.note.value.trim(),
-    seconds: Math.round((performance.now() - shownAt - away) / 100) / 10 };
+  const said = { uid: newUid(), question: question.uid, document: id, kind, grade, spans: text.spans(), note: parts.note.value.trim() };
   fill(parts.said, t("previousOne", app.words(said)));
   remember("kragx:met", true);
   if (said.spans.length) remember("kragx:marked", true);
@@ -343,14 +342,9 @@ export function keys(key) {
   return others[key] ?? TOOLS.find((entry) => entry[1] === key)?.[2];
 }
 
-let hiddenAt = null;
 document.addEventListener("visibilitychange", () => {
-  if (document.hidden) {
-    hiddenAt = performance.now();
-    if (app?.view === "judge") {
-      keepDraft();
-      giveBack();
-    }
+  if (document.hidden && app?.view === "judge") {
+    keepDraft();
+    giveBack();
   }
-  else if (hiddenAt !== null) away += performance.now() - Math.max(hiddenAt, shownAt);
 });

@@ -1,20 +1,17 @@
 // How far the set is, by type and difficulty, by person; how well people agree, and what still decides.
 
-import { el, fill, name, personName, plain, table } from "./dom.js";
+import { el, fill, name } from "./dom.js";
 import { decidesWords, decimal, inOrder, labelOf, percent, t } from "./words.js";
 
 export async function show(main, app) {
-  const { totals, decides, by = {}, people, agreement, leak, notices = [] } = await app.read("api/progress");
+  const { totals, decides, by = {}, agreement, leak } = await app.read("api/progress");
   fill(main, el("h1", {}, t("view_progress")),
-    notices.map(({ about, code, values }) => el("p.caution", {}, code === "store" ? "" : [el("strong", {}, name(about)), ": "], t(`notice_${code}`, ...values.map((value) => (typeof value === "string" ? plain(value) : value))))),
     el("div.numbers", {}, number(totals.mine, t("byYou")), number(totals.judged, t("pairsJudged"), t("ofPairs", totals.pairs)),
       number(totals.questions_with_relevant, t("questionsWithGold"), t("ofQuestions", totals.questions)), number(totals.conflicts, t("openConflicts"))),
     el("section", {}, el("h2", {}, t("whatDecides")), el("p", {}, decidesWords(decides)),
       totals.judged == null || decides.outcome === "decided" ? null : el("p.muted", {}, t("pairsLeft", totals.pairs - totals.judged, totals.pairs))),
     Object.entries(by).filter(([, rows]) => rows.length).map(([key, rows]) => shares(key, rows)),
     agreement ? el("section", {}, el("h2", {}, t("agreement")), agreementWords(agreement).map((line) => el("p", {}, line))) : null,
-    people?.length ? el("section", {}, el("h2", {}, t("people")), table([t("name"), t("judgedPairs")],
-      people.map((person) => [name(personName(person.name)), person.judged ?? 0]))) : null,
     app.me.person.role === "owner" && leak?.mean != null ? el("section", {}, el("h2", {}, t("leak")), el("p", {}, t("leakMean", percent(leak.mean)), " ",
       leak.target != null ? t(leak.mean > leak.target ? "leakAbove" : "leakBelow", percent(leak.target)) : "", " ", t("leakWhat"))) : null);
 }

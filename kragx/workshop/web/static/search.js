@@ -73,7 +73,7 @@ function hit(document) {
       byId("for")?.focus();
       return;
     }
-    app.outbox.add("api/judgements", { uid: newUid(), question, document: id, kind, grade, spans: text.spans(), note: note.value.trim(), seconds: null });
+    app.outbox.add("api/judgements", { uid: newUid(), question, document: id, kind, grade, spans: text.spans(), note: note.value.trim() });
     forget(question, id);
     verdict.textContent = `${t("youSaid")} ${app.words({ kind, grade })}`;
     node.querySelectorAll(".grade").forEach((one) => one.classList.toggle("mine", one.dataset.grade === String(grade)));
