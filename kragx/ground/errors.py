@@ -37,6 +37,9 @@ __all__ = [
 ]
 """Those for users; what helps to raise them, below, is for the rooms."""
 
+_MOST_NAMES = 60
+"""Names that a hint lists."""
+
 _LONGEST_NAME = 80
 """Characters; what is longer is no misspelt name."""
 
@@ -279,7 +282,10 @@ def nearest(value: str, valid: Iterable[str]) -> str:
                 return phrase("perhaps you meant {name!r}?", name=folded[name])
     if not names:
         return phrase("it takes none")
-    return phrase("valid: {names}", names=", ".join(names))
+    listing, n_more = ", ".join(names[:_MOST_NAMES]), len(names) - _MOST_NAMES
+    if n_more > 0:
+        return phrase("valid: {names}, and {n} more", names=listing, n=n_more)
+    return phrase("valid: {names}", names=listing)
 
 
 def _is_near(first: str, second: str) -> bool:

@@ -146,8 +146,10 @@ def test_a_large_env_file(tmp_path):
         load_env(tmp_path)
 
 
-def test_long_names():
-    """A name as long as a file is compared with none."""
+def test_long_names_and_many():
+    """A name as long as a file is compared with none, and a hint lists no thousand names."""
+    hint = nearest("?", [f"column {n}" for n in range(1000)])
+    assert hint.endswith("column 59, and 940 more")
     assert nearest("k" * 1_000_000, ["k" * 1_000_000, "threshold"]).startswith("valid: kkk")
 
 
