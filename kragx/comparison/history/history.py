@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 
-from kragx.comparison.history.runs import HistoryStep, PastRun, PastScore
-from kragx.comparison.side_by_side import RunPair
+from kragx.comparison.history.runs import HistoryStep, PastRun, PastScore, changed_settings
+from kragx.comparison.side_by_side import settings_that_differ
 from kragx.data.gold_diff import gold_name
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import (
@@ -158,13 +158,9 @@ class History(Result):
                 head = f"{_when(run)} {visible(run.name)}"
                 yield Line(joined(": ", [head, retriever_names, text]), item="-")
 
-    @property
-    def is_one_match(self) -> bool:
-        """Whether all series are of one matcher."""
-        return len({series.match for series in self.series}) == 1
-
     def _label(self, series: Series) -> str:
-        return series.retriever if self.is_one_match else f"{series.retriever} ({series.match})"
+        is_one_match = len({own.match for own in self.series}) == 1
+        return series.retriever if is_one_match else f"{series.retriever} ({series.match})"
 
     def _table(self, metric: str, start: int) -> Table:
         runs = self.runs[start:]
@@ -205,8 +201,9 @@ def _history(
             (place, point) for place, point in enumerate(of_series) if point and not point.failed
         ]
         for (earlier, before), (later, after) in pairwise(measured):
-            pair = RunPair(before.scores, after.scores)
-            steps[row, later] = HistoryStep(runs[earlier].name, pair.breaks, pair.changes)
+            settings = before.settings, after.settings
+            breaks, entries = settings_that_differ(*settings), tuple(changed_settings(*settings))
+            steps[row, later] = HistoryStep(runs[earlier].name, breaks, entries)
     series = tuple(
         Series(*name, of_series, tuple(steps.get((row, place)) for place in range(len(runs))))
         for row, (name, of_series) in enumerate(zip(keys, points))

@@ -42,6 +42,7 @@ from kragx.report.findings import (
     unmeasured_text,
 )
 from kragx.report.html_page.cells import (
+    MOST_DOCS,
     Grid,
     RunCell,
     Sources,
@@ -74,7 +75,7 @@ def payload(
     queries = _queries(grid, sources)
     by_id = texts_by_id(_retrieved(grid, sources), sources.corpus)
     origins = cache(partial(Origins.of, grid.runs, sources.corpus))  # asked of misses alone
-    texts, metadata = TextTable(sources.max_chars), TextTable()
+    texts, metadata = TextTable(), TextTable()
     questions = OpenedQuestions(grid, texts, metadata, by_id, sources)
     # Questions number the texts, and blocks of texts say where each begins: the index comes last.
     details = list(map(packed, questions.blocks(queries)))
@@ -126,10 +127,8 @@ def payload(
         "starts": {"texts": texts.starts, "metadata": metadata.starts},
         "kept": {
             "texts": bool(grid.runs),
-            "max_docs": sources.max_docs,
+            "max_docs": MOST_DOCS,
             "docs_left_out": questions.n_docs_left_out,
-            "max_chars": sources.max_chars,
-            "texts_cut": texts.n_cut,
         },
     }
     return {
@@ -340,15 +339,13 @@ def _looked_up(comparison: Comparison, query_ids: Sequence[str]) -> dict[str, An
 
 
 def _advice(recommendation: Recommendation) -> dict[str, Any]:
-    """A sentence of advice, with questions to open that it does not name itself."""
+    """A sentence of advice."""
     kind, values = recommendation.kind, recommendation.values
     return {
         "text": text_of(recommendation.text),
         "supported": recommendation.supported,
         "kind": kind,
         "metric": values.get("metric"),
-        # Other kinds name their questions in the sentence.
-        "query_ids": values["query_ids"] if kind == "combination" else [],
     }
 
 
