@@ -1,6 +1,5 @@
 """`calibrate`: from results and labels to a way to match."""
 
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, get_args
@@ -9,7 +8,7 @@ import numpy as np
 import yaml
 
 from kragx import matchers
-from kragx.agreement.labelled_pairs import in_another_form, of_metadata, resolved
+from kragx.agreement.labelled_pairs import of_metadata, resolved
 from kragx.agreement.labels import read_labels
 from kragx.agreement.threshold_choice import By, Candidate, Chooser, as_mapping, trials
 from kragx.comparison import Estimate
@@ -20,9 +19,7 @@ from kragx.ground.printing import Cell, Line, Part, Result, Table, phrase, warni
 from kragx.metrics import KRAGX, Bools, Ints
 from kragx.metrics.intervals import TOO_FEW
 
-FOLDS = 5
-TOKENIZERS = ("unicode", "char")
-
+_TOKENIZERS = ("unicode", "char")
 _SHARES = ("gold", "chunk")  # of `span`, besides the larger of the two
 _ROUGE = (
     {"method": "overlap"},  # of rouge2
@@ -34,9 +31,11 @@ _ROUGE = (
     ),
 )
 
+FOLDS = 5
+"""Of cross-validation, by query; fewer where there are fewer labelled queries."""
+
 _FEW = 20  # labelled queries; of fewer a bootstrap's interval holds the truth too seldom
 _ROWS = 12
-_LEFT = 0.01  # of a matcher's decisions so few were corrected that the rest is its own
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,6 @@ class Calibration(Result):
         honest: the agreement to expect of new queries: the whole choice repeated in each fold. Its
             value is None where the labels are a candidate's own decisions.
         candidates: all of them, best first.
-        folds: how many.
         n_queries, n_pairs, n_matches: labelled queries, pairs, and pairs labelled a match.
         n_unused: labels of pairs that the results do not hold.
         made_by: the simplest candidate that decides every pair as it is labelled, as it would if it
@@ -73,7 +71,6 @@ class Calibration(Result):
     chosen: Candidate
     honest: Estimate
     candidates: tuple[Candidate, ...]
-    folds: int
     n_queries: int
     n_pairs: int
     n_matches: int
@@ -106,20 +103,14 @@ class Calibration(Result):
         numbers = {"n": self.n_pairs, "n_queries": self.n_queries, "n_matches": self.n_matches}
         yield Line(
             phrase(
-                "{n} labelled pairs of {n_queries} queries, {n_matches} of them matches; {folds} "
-                "folds by query",
-                **numbers,
-                folds=self.folds,
+                "{n} labelled pairs of {n_queries} queries, {n_matches} of them matches", **numbers
             )
         )
         if self.n_unused:
             yield warning(phrase("labels of pairs that the results lack: {n}", n=self.n_unused))
         yield from map(warning, self.cautions)
-        chosen_by = (phrase("threshold"), f"{self.by} [95 %]", phrase("on what it was chosen"))
-        head = (phrase("match"), *chosen_by, "precision", "recall", phrase("behind"))
+        head = (phrase("match"), phrase("threshold"), f"{self.by} [95 %]", "precision", "recall")
         yield Table(head, list(map(self._row, self.candidates[:_ROWS])))
-        if (n := len(self.candidates) - _ROWS) > 0:
-            yield Line(phrase("and {n} more behind them (--format json has all)", n=n))
         yield Line(phrase("<: chosen, the simplest of those that cannot be told from the best (=)"))
         yield Line(
             phrase(
@@ -148,10 +139,8 @@ class Calibration(Result):
             candidate.name + (" <" if is_chosen else " =" if candidate.tied else ""),
             "-" if threshold is None else f"{threshold:.4g}",
             self._agreement(candidate),
-            _three(candidate.apparent) if candidate.mistakes else phrase("every pair"),
             _three(candidate.precision),
             _three(candidate.recall),
-            _three(candidate.behind.value),
         )
         return [Cell(text, "bold" if is_chosen else "") for text in row]
 
@@ -176,8 +165,6 @@ def calibrate(
     *,
     by: By = "kappa",
     positive: float | None = None,
-    folds: int = FOLDS,
-    tokenizers: Iterable[object] = TOKENIZERS,
     more: Iterable[object] = (),
     only: Iterable[object] | None = None,
     seed: int = SEED,
@@ -195,8 +182,6 @@ def calibrate(
         by: what is to be greatest, ``kappa`` or ``f1``.
         positive: the least grade of a label that is a match; None for 1, or the cut of a
             store's rubric.
-        folds: of cross-validation; fewer where there are fewer labelled queries.
-        tokenizers: of ROUGE.
         more: further candidates (specs), for example of `embedding`; their thresholds are chosen.
         only: candidates instead of the usual ones, simplest first.
         seed: of folds and resamples.
@@ -221,7 +206,6 @@ def calibrate(
         raise UsageError(
             "by: unknown value {by!r}; {hint}", by=by, hint=nearest(str(by), get_args(By))
         )
-    check_whole("folds", folds, lowest=2)
     check_whole("seed", seed, lowest=0)
     texts = Texts.of(corpus, matchers.matcher(KRAGX.match))
     items = list(source_of(results, run, KRAGX, texts=texts).items(KRAGX))
@@ -241,18 +225,16 @@ def calibrate(
             name=given_labels.name,
         )
     pairs, truth, unused = resolved(items, tuple(given_labels), positive)
-    specs = candidates(tokenizers, more) if only is None else [as_mapping(spec) for spec in only]
+    specs = candidates(more) if only is None else [as_mapping(spec) for spec in only]
     queries, query_of = np.unique(pairs[:, 0], return_inverse=True)
     if len(queries) < 2:
         raise DataError("labels: all are of one query; at least two are needed, to choose on some")
     if truth.all() or not truth.any():
         kind = "a match" if truth.all() else "no match"
         raise DataError("labels: every pair is labelled {kind}; both kinds are needed", kind=kind)
-    folds = min(folds, len(queries))
     tried = trials(items, specs, pairs)
+    folds = min(FOLDS, len(queries))
     tested, choice, honest = Chooser(tried, truth, query_of, by, folds, seed).result()
-    for message in tried[tested.index(choice)].warned:
-        warnings.warn(message, stacklevel=2)
     # Of several the simplest, which comes first.
     closest = None if is_placed else min(tested, key=lambda candidate: candidate.mistakes)
     made_by = None if closest is None or closest.mistakes else _decision(closest)
@@ -271,13 +253,12 @@ def calibrate(
                 reverse=True,
             )
         ),
-        folds=folds,
         n_queries=len(queries),
         n_pairs=len(truth),
         n_matches=int(truth.sum()),
         n_unused=len(unused),
         made_by=made_by,
-        cautions=(*_cautions(truth, query_of, closest), *in_another_form(unused, items)),
+        cautions=tuple(_cautions(truth, query_of)),
     )
 
 
@@ -291,16 +272,8 @@ def _decision(candidate: Candidate) -> str:
     )
 
 
-def _cautions(truth: Bools, query_of: Ints, closest: Candidate | None) -> Iterator[str]:
-    """What to know of labels that a matcher may have made; `closest` decides most of them alike."""
-    if closest is not None and closest.mistakes <= _LEFT * len(truth):
-        yield phrase(
-            "{n} of {of} labels are what {match} decides: labels that a matcher made, or that were "
-            "left as it made them, do not say how to match; those that people gave by reading do",
-            n=len(truth) - closest.mistakes,
-            of=len(truth),
-            match=_decision(closest),
-        )
+def _cautions(truth: Bools, query_of: Ints) -> Iterator[str]:
+    """What to know of few labels."""
     matches, rest = (len(np.unique(query_of[kind])) for kind in (truth, ~truth))
     if min(matches, rest) < _FEW:
         yield phrase(
@@ -312,9 +285,7 @@ def _cautions(truth: Bools, query_of: Ints, closest: Candidate | None) -> Iterat
         )
 
 
-def candidates(
-    tokenizers: Iterable[object] = TOKENIZERS, further: Iterable[object] = ()
-) -> list[dict[str, Any]]:
+def candidates(further: Iterable[object] = ()) -> list[dict[str, Any]]:
     """What is tried, simplest and cheapest first.
 
     Matchers that decide yes or no; ROUGE with every measure, by tokenizer; other built-in matchers
@@ -323,7 +294,7 @@ def candidates(
     specs: list[dict[str, Any]] = [{"method": "text"}, {"method": "contains"}]
     specs += [
         spec | ({} if tokenizer == "unicode" else {"tokenizer": tokenizer})
-        for tokenizer in tokenizers
+        for tokenizer in _TOKENIZERS
         for spec in _ROUGE
     ]
     listed = {spec["method"] for spec in _ROUGE}

@@ -8,12 +8,13 @@ statistic is undefined, so that a bootstrap is one call. Of yes-or-no decisions 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from kragx.agreement.scoring import ends, level
-from kragx.ground.printing import Line, Part, Table, number, phrase, signed
+from kragx.comparison.statistics import CONFIDENCE, SEED
+from kragx.ground.printing import Part, Table, number, phrase, signed
 from kragx.judging import panel
 from kragx.metrics import Floats
 from kragx.metrics.intervals import Interval, expanded_intervals
@@ -129,33 +130,26 @@ def statistics(confusion: Floats, labels: Sequence[int]) -> dict[str, Floats]:
 
 
 def estimated(
-    counts: Floats, labels: Sequence[int], **drawing: Any
-) -> tuple[dict[str, float | None], dict[str, Interval | None], dict[str, str]]:
-    """Every statistic, its interval by resampled queries, and why there is none where it lacks.
+    counts: Floats, labels: Sequence[int], resamples: int
+) -> tuple[dict[str, float | None], dict[str, Interval | None]]:
+    """Every statistic, and its interval by so many resamples of queries.
 
     Args:
         counts: (q, l, l) the confusion matrix of each query.
         labels: as of `statistics`.
-        drawing: ``confidence``, ``resamples`` and ``seed``; the same seed, the same intervals.
+        resamples: how many.
     """
-    values, intervals = _resampled(counts, lambda sums: statistics(sums, labels), **drawing)
-    undefined = {name: why_undefined(name) for name, value in values.items() if value is None}
-    return values, intervals, undefined
+    return _resampled(counts, lambda sums: statistics(sums, labels), resamples)
 
 
 def _resampled(
-    terms: Floats,
-    measured: Callable[[Floats], dict[str, Floats]],
-    *,
-    confidence: float,
-    resamples: int,
-    seed: int,
+    terms: Floats, measured: Callable[[Floats], dict[str, Floats]], resamples: int
 ) -> tuple[dict[str, float | None], dict[str, Interval | None]]:
     """What is measured of the sum of all terms, and its intervals where there is a value."""
     sums = measured(terms.sum(0, keepdims=True))
     values = {name: defined(value[0]) for name, value in sums.items()}
     intervals = expanded_intervals(
-        terms, measured, confidence=confidence, count=resamples, seed=seed
+        terms, measured, confidence=CONFIDENCE, count=resamples, seed=SEED
     )
     return values, {
         name: None if values[name] is None else interval for name, interval in intervals.items()
@@ -173,39 +167,6 @@ def title(name: str) -> str:
     )
 
 
-def why_undefined(name: str) -> str:
-    """Why a statistic has no value."""
-    group, _, label = name.partition(".")
-    return phrase(
-        "no compared pair has the human label {label}"
-        if group == "bias" and label
-        else "both sides put all pairs on the same side: nothing could disagree",
-        label=label,
-    )
-
-
-def resting_on(confusions: Floats, labels: Sequence[int]) -> dict[str, int]:
-    """How many queries have the human labels that a statistic rests on, where not all do.
-
-    Args:
-        confusions: (q, l, l) the matrix of each query.
-        labels: as of `statistics`.
-    """
-    # A statistic is as sure as its rarer side: resamples without it would have no value at all.
-    has = confusions.sum(2) > 0
-    return {
-        **{
-            f"kappa_binary.{label}": min(has[:, :cut].any(1).sum(), has[:, cut:].any(1).sum())
-            for cut, label in enumerate(labels[1:], start=1)
-        },
-        **{f"bias.{label}": has[:, row].sum() for row, label in enumerate(labels)},
-    }
-
-
-HEADLINE = "kappa_quadratic"
-"""The one statistic that decides whether a judge got better: of many, one always did by chance."""
-
-
 FEW_QUERIES = 10
 """An interval that rests on fewer queries than this is said to be a rough one."""
 
@@ -220,8 +181,6 @@ class Change:
         values: each statistic before.
         differences: after minus before; None where one of them is undefined.
         intervals: of the differences, by pairs of queries; None where there is none.
-        verdict: ``better``, ``worse`` or ``not known``, by `HEADLINE`, and not known of fewer than
-            `FEW_QUERIES` queries; ``same`` where every query has the confusion that it had.
     """
 
     judge: str
@@ -229,46 +188,25 @@ class Change:
     values: Mapping[str, float | None]
     differences: Mapping[str, float | None]
     intervals: Mapping[str, Interval | None]
-    verdict: str
 
-    def describe(self, after: Mapping[str, float | None], confidence: float) -> Iterator[Part]:
-        """A table of both, and what it says."""
-        moved = (phrase("difference"), level(confidence))
+    def describe(self, after: Mapping[str, float | None]) -> Iterator[Part]:
+        """A table of both."""
+        moved = (phrase("difference"), level(CONFIDENCE))
         yield Table(
             (phrase("statistic"), phrase("before"), phrase("after"), *moved),
             [
-                (title(name), number(value), number(after[name]), *self._moved(name))
+                (
+                    *(title(name), number(value), number(after[name])),
+                    *(signed(self.differences[name]), ends(self.intervals[name])),
+                )
                 for name, value in self.values.items()
                 if not name.startswith("bias.")  # each rests on a few of these pairs
             ],
         )
-        yield Line(self._sentence())
-
-    def _moved(self, name: str) -> tuple[str, str]:
-        return signed(self.differences[name]), ends(self.intervals[name])
-
-    def _sentence(self) -> str:
-        """What the verdict says."""
-        headline = title(HEADLINE)
-        sentences = {
-            "better": phrase(
-                "the judge agrees better with people than before ({statistic})", statistic=headline
-            ),
-            "worse": phrase(
-                "the judge agrees worse with people than before ({statistic})", statistic=headline
-            ),
-            "same": phrase("the judge agrees with people as it did before, in every query"),
-            "not known": phrase(
-                "these pairs cannot tell whether the judge agrees better or worse than before "
-                "({statistic}); label more",
-                statistic=headline,
-            ),
-        }
-        return sentences[self.verdict]
 
 
 def changed(
-    before: Floats, after: Floats, labels: range, judge: str, n_without: int, **drawing: Any
+    before: Floats, after: Floats, labels: range, judge: str, n_without: int, resamples: int
 ) -> Change:
     """How far the statistics changed, with intervals from resampled queries.
 
@@ -278,7 +216,7 @@ def changed(
         labels: of the scale.
         judge: whose labels were those before.
         n_without: pairs that have no label before.
-        drawing: as of `estimated`.
+        resamples: how many.
     """
 
     def differences(sums: Floats) -> dict[str, Floats]:
@@ -286,12 +224,6 @@ def changed(
         return {name: second[name] - first[name] for name in first}
 
     # Both of a query are drawn together, as they are of the same pairs.
-    changes, intervals = _resampled(np.stack([before, after], axis=1), differences, **drawing)
+    changes, intervals = _resampled(np.stack([before, after], axis=1), differences, resamples)
     values = {name: defined(value) for name, value in statistics(before.sum(0), labels).items()}
-    interval = intervals[HEADLINE]
-    verdict = "not known"
-    if (before == after).all():
-        verdict = "same"
-    elif len(before) >= FEW_QUERIES and interval and not interval[0] <= 0 <= interval[1]:
-        verdict = "better" if interval[0] > 0 else "worse"
-    return Change(judge, n_without, values, changes, intervals, verdict)
+    return Change(judge, n_without, values, changes, intervals)

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from kragx.agreement import scoring
 from kragx.agreement.label_files import examples_shown
-from kragx.agreement.labels import Scale, Sides, other_forms, read_sides
+from kragx.agreement.labels import Scale, Sides, read_sides
 from kragx.agreement.prediction_powered import CorrectedMean
 from kragx.agreement.system_values import Drawing, SystemValues, depth_of
 from kragx.comparison.statistics import CONFIDENCE
@@ -52,7 +52,6 @@ class CorrectedSystem:
         n_unscored: how many of its queries have no label by the judge; no mean has them.
         judged: judged@k of the judge's labels at the deepest cut; what it has not labelled counts
             as not relevant in its values.
-        depth: the deepest cut.
         n_missing: how many judged queries its results lack; they are scored as empty lists.
         n_failed: how many it failed on; they are as well.
     """
@@ -63,13 +62,12 @@ class CorrectedSystem:
     n_partly_labelled: int
     n_unscored: int
     judged: float | None
-    depth: int
     n_missing: int = 0
     n_failed: int = 0
 
     def remarks(self) -> Iterator[str]:
         """What is not used, or missing."""
-        n_labelled, share = len(self.labelled), percent(self.judged)
+        n_labelled = len(self.labelled)
         remarks = {
             phrase(
                 "{n} queries labelled in part, not used for the correction; they are hardly left "
@@ -87,19 +85,15 @@ class CorrectedSystem:
                 "queries that failed: {n_failed} (scored as empty lists)", n_failed=self.n_failed
             ): self.n_failed > 0,
             phrase(
-                "judged@{k} {share}: what the judge has not labelled counts as not relevant in its "
+                "judged {share}: what the judge has not labelled counts as not relevant in its "
                 "values",
-                k=self.depth,
-                share=share,
+                share=percent(self.judged),
             ): self.judged is not None and self.judged < 1,
             phrase(
                 "{n} labelled queries are few: intervals are rough below {few} queries",
                 n=n_labelled,
                 few=FEW_QUERIES,
             ): n_labelled < FEW_QUERIES,
-            phrase("no interval where people's values are all the same: nothing varies"): any(
-                mean.interval is None for mean in self.metrics.values()
-            ),
         }
         return (text for text, holds in remarks.items() if holds)
 
@@ -110,7 +104,6 @@ class Corrected(Result):
 
     Attributes:
         systems: by name.
-        n_human_only: queries with human labels but none by the judge; they are not used.
         n_out_of_scale: labels of either side that are not on the scale, and not used.
         scale: of the labels.
         notes: what a reader must know.
@@ -118,7 +111,6 @@ class Corrected(Result):
     """
 
     systems: Mapping[str, CorrectedSystem]
-    n_human_only: int
     n_out_of_scale: int
     scale: Scale
     notes: tuple[str, ...]
@@ -129,7 +121,7 @@ class Corrected(Result):
 
     def describe(self) -> Iterator[Part]:
         """The judge's means beside the corrected and the human ones."""
-        confidence = scoring.level(self.settings["confidence"])
+        confidence = scoring.level(CONFIDENCE)
         judged = (phrase("judge alone"), phrase("corrected"), confidence)
         people = (phrase("people alone"), confidence)
         head = (phrase("metric"), *judged, *people, phrase("labelled"))
@@ -153,13 +145,6 @@ class Corrected(Result):
             yield Table((phrase("minus {name}", name=first), *head), differences, words=2)
         for name, system in self.systems.items():
             yield from (warning(joined(": ", [name, remark])) for remark in system.remarks())
-        if self.n_human_only:
-            yield warning(
-                phrase(
-                    "{n} queries with human labels have none by the judge, and are not used",
-                    n=self.n_human_only,
-                )
-            )
         yield from map(warning, self.notes)
         yield Line(
             phrase(
@@ -209,7 +194,6 @@ def correct(
     metrics: Sequence[str] = ("ndcg@10",),
     scale: object = None,
     least: int = LEAST_QUERIES,
-    confidence: float = CONFIDENCE,
     expected: bool = False,
     questions: object = None,
     **choice: Unpack[Choice],
@@ -229,7 +213,6 @@ def correct(
         metrics: metric strings; each needs a cut (``@10``).
         scale: of the labels; None for that of the human labels.
         least: fewer labelled queries than this are refused; not below 3.
-        confidence: of the intervals.
         expected: of a judge's store, whether to take the grades that the model's probabilities
             expect, and the mean of a panel that `model` names so, in place of whole ones.
         questions: a gold or results file, or a `GoldDataset`, whose ``weight`` and ``inclusion``
@@ -251,7 +234,7 @@ def correct(
     if example_set is not None:
         choice["examples"] = example_set
     sides = read_sides(human, judge, scale, expected=expected, **choice)
-    notes = list(other_forms(sides.human.grades, sides.judge.grades))
+    notes: list[str] = []
     if example_set is not None:
         # The judge has seen the labels of the other half, and is nearer to people there.
         sides = replace(sides, human=sides.held_out().human)
@@ -261,7 +244,6 @@ def correct(
     sides = sides.on_scale()
     n_out_of_scale = n_labels - len(sides.human) - len(sides.judge)
     drawing = Drawing.of(human, questions)
-    notes += drawing.notes
     first, *rest = values = [
         SystemValues.of(sides, queries, run, metrics, least, drawing) for run in runs
     ]
@@ -289,31 +271,28 @@ def correct(
     return Corrected(
         systems={
             run.name: CorrectedSystem(
-                metrics=of_system.means(confidence, (0, 1)),
+                metrics=of_system.means((0, 1)),
                 # Two means within 0 and 1 are at most 1 apart, whichever is greater.
-                differences=difference.means(confidence, (-1, 1))
+                differences=difference.means((-1, 1))
                 if difference is not None and difference.n_labelled >= least
                 else None,
                 labelled=of_system.labelled,
                 n_partly_labelled=of_system.n_partly,
                 n_unscored=sum(query not in judged for query in run.results),
-                judged=scoring.judged_share(of_system.evaluation),
-                depth=depth_of(of_system.evaluation),
+                judged=scoring.judged_share(of_system.evaluation, depth_of(of_system.evaluation)),
                 n_missing=of_system.evaluation.counts["n_missing"],
                 n_failed=of_system.evaluation.counts["n_failed"],
             )
             for run, of_system, difference in zip(runs, values, [None, *differences], strict=True)
         },
-        n_human_only=sum(query not in judged for query in sides.human.queries),
         n_out_of_scale=n_out_of_scale,
         scale=sides.scale,
         notes=(*scoring.scale_notes(sides.scale, n_out_of_scale), *notes),
         settings={
             "human": sides.human.name,
             "judge": sides.judge.name,
-            "confidence": confidence,
+            "confidence": CONFIDENCE,
             "least_queries": least,
-            "unit": "query",
             "method": "prediction-powered mean with power tuning, cross-fitted (PPI++)",
             "pool": pool,
             **({} if weights is None else {"asks": float(weights.sum())}),

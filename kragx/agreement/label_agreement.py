@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from kragx.agreement.coefficients import FEW_QUERIES, Change, changed, estimated, resting_on, title
+from kragx.agreement.coefficients import FEW_QUERIES, Change, changed, estimated, title
 from kragx.agreement.label_files import Pair, Side, examples_shown
-from kragx.agreement.labels import OutOfScale, Scale, other_forms, read_labels, read_sides
+from kragx.agreement.labels import OutOfScale, Scale, other_form, read_labels, read_sides
 from kragx.agreement.scoring import (
     METRIC,
     SystemAgreement,
@@ -22,9 +22,7 @@ from kragx.comparison.statistics import (
     LEAST,
     MOST_RESAMPLES,
     RESAMPLES,
-    SEED,
     Interval,
-    check_confidence,
 )
 from kragx.data import Run
 from kragx.ground.errors import DataError, check_whole
@@ -41,7 +39,6 @@ from kragx.ground.printing import (
     warning,
 )
 from kragx.judging.store.qrels import NO_EXAMPLES, Choice
-from kragx.metrics import Floats
 
 _LISTED = 10
 
@@ -62,15 +59,13 @@ class Agreement(Result):
             ``kappa_quadratic``, ``alpha_ordinal``, ``accuracy``, ``bias``,
             ``kappa_binary.<cut>`` and ``bias.<human label>``.
         intervals: of each of them; None where there is none.
-        undefined: why a value is None.
         missing: for each side the pairs that only the other side has labelled.
         out_of_scale: labels that are not on the scale.
         notes: what a reader must know.
         systems: with runs, how alike both sides rank them.
         change: from labels before to these, if there are any.
-        settings: confidence, resamples, seed and method of the intervals; ``examples``, the name of
-            those that the judge was shown; ``held_out``, whether only queries count whose labels
-            are never examples.
+        settings: names, and how intervals are made; ``examples``, the name of those that the judge
+            was shown; ``held_out``, whether only queries count whose labels are never examples.
 
     Examples:
         >>> from kragx import agree
@@ -85,7 +80,6 @@ class Agreement(Result):
     confusion: tuple[tuple[int, ...], ...]
     values: Mapping[str, float | None]
     intervals: Mapping[str, Interval | None]
-    undefined: Mapping[str, str]
     missing: Mapping[Side, tuple[Pair, ...]]
     out_of_scale: tuple[OutOfScale, ...]
     notes: tuple[str, ...]
@@ -113,7 +107,7 @@ class Agreement(Result):
         settings = self.settings
         yield self._headline()
         yield Table(
-            (phrase("statistic"), phrase("value"), level(settings["confidence"])),
+            (phrase("statistic"), phrase("value"), level(CONFIDENCE)),
             [
                 (title(name), number(value), ends(self.intervals[name]))
                 for name, value in self.values.items()
@@ -121,18 +115,15 @@ class Agreement(Result):
         )
         yield self._confusion_table()
         if self.change is not None:
-            yield from self.change.describe(self.values, settings["confidence"])
-        for name, reason in self.undefined.items():
-            yield warning(phrase("{name}: no value: {reason}", name=title(name), reason=reason))
+            yield from self.change.describe(self.values)
         if self.systems is not None:
             yield from self.systems.describe()
         yield from map(warning, (*self.notes, *self._left_out()))
         yield Line(
             phrase(
-                "intervals: {method}, {n} resamples of queries, seed {seed}",
+                "intervals: {method}, {n} resamples of queries",
                 method=settings["method"],
                 n=settings["resamples"],
-                seed=settings["seed"],
             )
         )
 
@@ -205,9 +196,7 @@ def agree(
     metric: str = METRIC,
     before: object = None,
     held_out: bool | None = None,
-    confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
-    seed: int = SEED,
     **choice: Unpack[Choice],
 ) -> Agreement:
     """Compare a judge's labels with people's.
@@ -223,9 +212,7 @@ def agree(
             grades without examples in the same store, if these are with some.
         held_out: whether to count only the half of the queries whose labels are never examples;
             None for just where the judge's grades are known to be with examples.
-        confidence: of the intervals.
         resamples: of the bootstrap over queries.
-        seed: the same seed gives the same intervals.
         choice: of a judge's store, which of its grades: ``asks``, ``model``, ``rubric`` and
             ``examples``, as for `read_labels`; without ``examples`` those with some, if there are
             any.
@@ -242,15 +229,13 @@ def agree(
         >>> agree(people, judge, resamples=50)["kappa"]
         0.5
     """
-    check_confidence(confidence)
     check_whole("resamples", resamples, highest=MOST_RESAMPLES)
-    check_whole("seed", seed, lowest=0)
     # A judge that was shown labels is held against those it never saw, without anybody asking.
     example_set, is_without = examples_shown(judge, choice)
     if example_set is not None:
         choice["examples"] = example_set
     sides = read_sides(human, judge, scale, **choice)
-    earlier = None
+    is_halved, earlier = example_set is not None if held_out is None else held_out, None
     # The labels before may be of another store, whose examples nobody has named.
     without: Choice = {**choice, "examples": NO_EXAMPLES if before is None else None}
     if before is not None:
@@ -258,7 +243,6 @@ def agree(
     elif example_set is not None and is_without:
         earlier = read_labels(judge, "judge", **without)
         earlier = replace(earlier, name=f"{earlier.name} without examples")
-    is_halved = example_set is not None if held_out is None else held_out
     sides = sides.held_out() if is_halved else sides
     people, machine, scale_of_labels = sides.human, sides.judge, sides.scale
     labels = scale_of_labels.labels
@@ -271,13 +255,12 @@ def agree(
     # Both are measured on the same pairs: else what was labelled would look like a change.
     n_without, common = len(common) - len(compared), compared or common
     counts = sides.counts(common, machine)
-    drawing: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     change = None
     if earlier is not None and compared:
         # Query by query in one order, as both of a query are drawn together.
         first = sides.counts(common, earlier)
-        change = changed(first, counts, labels, earlier.name, n_without, **drawing)
-    values, intervals, undefined = estimated(counts, labels, **drawing)
+        change = changed(first, counts, labels, earlier.name, n_without, resamples)
+    values, intervals = estimated(counts, labels, resamples)
     agreement = Agreement(
         scale=scale_of_labels,
         pairs=len(common),
@@ -285,7 +268,6 @@ def agree(
         confusion=tuple(tuple(map(int, row)) for row in counts.sum(0)),
         values=values,
         intervals=intervals,
-        undefined=undefined,
         missing=sides.missing,
         out_of_scale=sides.out_of_scale,
         notes=(),
@@ -294,7 +276,8 @@ def agree(
         settings={
             "human": people.name,
             "judge": machine.name,
-            **drawing,
+            "confidence": CONFIDENCE,
+            "resamples": resamples,
             "unit": "query",
             "method": "expanded percentile bootstrap",
             "examples": example_set,
@@ -302,35 +285,28 @@ def agree(
         },
     )
     # Notes are of the whole result, which says first what there is to note.
-    return replace(agreement, notes=tuple(_notes(agreement, counts)))
+    return replace(agreement, notes=tuple(_notes(agreement)))
 
 
-def _notes(agreement: Agreement, counts: Floats) -> Iterator[str]:
-    """What a reader must know; `counts` is the confusion matrix of each query, (q, l, l)."""
-    scale, matrix = agreement.scale, counts.sum(0)
+def _notes(agreement: Agreement) -> Iterator[str]:
+    """What a reader must know."""
+    scale, change, n_queries = agreement.scale, agreement.change, agreement.queries
     if scale.inferred and agreement.out_of_scale:
         yield phrase(
             "the scale, {scale}, was taken from the human labels; if labels that are listed as "
             "out of scale belong to it, name it (--scale 0-3)",
             scale=str(scale),
         )
-    for side, sums in ((_WHO["human"], matrix.sum(1)), (_WHO["judge"], matrix.sum(0))):
-        if (sums > 0).sum() == 1 and agreement["kappa"] is not None:
-            yield phrase(
-                "{who} gave every pair the label {label}, so kappa is 0 by its form",
-                who=side,
-                label=scale.low + int(sums.argmax()),
-            )
-    yield from _of_intervals(agreement, counts)
-    yield from other_forms(*agreement.missing.values())
-    yield from _of_change(agreement)
-    if agreement.systems is not None:
-        yield from scale_notes(scale)
-
-
-def _of_change(agreement: Agreement) -> Iterator[str]:
-    """What the judge's labels before a change, or without examples, say nothing of."""
-    change = agreement.change
+    if n_queries < LEAST:
+        yield phrase("too few to tell: fewer than {n} queries have no interval", n=LEAST)
+    elif n_queries < FEW_QUERIES:
+        yield phrase(
+            "{n} queries are few: intervals are rough below {few} queries",
+            n=n_queries,
+            few=FEW_QUERIES,
+        )
+    if hint := other_form(agreement.missing):
+        yield hint
     if change is not None and change.n_without:
         yield phrase(
             "not compared, as {judge} has no label of them: {n} pairs",
@@ -342,31 +318,5 @@ def _of_change(agreement: Agreement) -> Iterator[str]:
             "how the judge agreed without examples is not in the store: a run without "
             "judge.examples puts it there"
         )
-
-
-def _of_intervals(agreement: Agreement, counts: Floats) -> Iterator[str]:
-    """Why there are none, or how rough they are; `counts` as of `_notes`."""
-    intervals, n_queries = agreement.intervals, agreement.queries
-    if n_queries < LEAST:
-        yield phrase("too few to tell: fewer than {n} queries have no interval", n=LEAST)
-        return
-    alike = [name for name, end in intervals.items() if not end and agreement[name] is not None]
-    resting = resting_on(counts, agreement.scale.labels) if n_queries >= FEW_QUERIES else {}
-    rough = [name for name, n in resting.items() if intervals[name] and n < FEW_QUERIES]
-    remarks = {
-        phrase(
-            "no interval, as every resample gives the same value: {names}",
-            names=joined("; ", map(title, alike)),
-        ): alike,
-        phrase(
-            "{n} queries are few: intervals are rough below {few} queries",
-            n=n_queries,
-            few=FEW_QUERIES,
-        ): n_queries < FEW_QUERIES,
-        phrase(
-            "rough intervals, as fewer than {few} queries have such human labels: {names}",
-            few=FEW_QUERIES,
-            names=joined("; ", map(title, rough)),
-        ): rough,
-    }
-    yield from (text for text, holds in remarks.items() if holds)
+    if agreement.systems is not None:
+        yield from scale_notes(scale)

@@ -2,12 +2,12 @@
 
 | format  | what                                                                                |
 |---------|-------------------------------------------------------------------------------------|
-| `pairs` | JSON Lines or CSV: query_id, doc_id or rank, gold_id or gold (optional), label; or as |
-|         | ``kragx match`` writes them: query_id, matched (n x m)                              |
+| `pairs` | JSON Lines or CSV: query_id, doc_id, gold_id (optional), label; or as ``kragx match`` |
+|         | writes them: query_id, matched (n x m)                                              |
 | `store` | a judgement store: a judge's grades and people's                                    |
 | `gold`  | TREC qrels, a gold or results file of any format: the grades of its gold            |
 
-`rank` and `gold` count from 1. A label is 0 or 1, true or false, or a grade.
+A label is 0 or 1, true or false, or a grade.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,9 +40,9 @@ Pair = tuple[str, str]
 
 Side = Literal["human", "judge"]
 
-_FIELDS = ("query_id", "doc_id", "rank", "gold_id", "gold", "label")
+_FIELDS = ("query_id", "doc_id", "gold_id", "label")
 _IDS = {"query_id", "doc_id", "gold_id"}
-_WORDS = {"true": 1, "false": 0, "yes": 1, "no": 0}
+_WORDS = {"true": 1, "false": 0}
 _MARKS = {"matched", "label"}
 _SQLITE = b"SQLite format 3\x00"
 
@@ -150,27 +150,12 @@ def _of_pair(query_id: str, record: Mapping[str, Any]) -> Label:
             unknown=unknown[0],
             hint=nearest(unknown[0], _FIELDS),
         )
-    if ("rank" in fields) == ("doc_id" in fields) or {"gold", "gold_id"} <= fields.keys():
-        raise DataError("give either 'doc_id' or 'rank', either 'gold_id' or 'gold', from 1 on")
     return Label(
         _grade(_required(fields, "label")),
         query_id,
-        rank=_position(fields, "rank"),
-        doc_id=fields.get("doc_id"),
-        gold=_position(fields, "gold"),
+        doc_id=_required(fields, "doc_id"),
         gold_id=fields.get("gold_id"),
     )
-
-
-def _position(fields: Mapping[str, str], name: str) -> int | None:
-    if name not in fields:
-        return None
-    value = fields[name].strip()
-    if not (value.isascii() and value.isdecimal()) or int(value) < 1:
-        raise DataError(
-            "{name!r} must be a whole number from 1 on, not {value!r}", name=name, value=value
-        )
-    return int(value)
 
 
 def _grade(value: Any) -> float:

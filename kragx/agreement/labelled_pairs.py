@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from kragx.agreement.label_files import Label
-from kragx.agreement.labels import other_forms
 from kragx.data import Doc, Gold, normalise
 from kragx.ground.errors import DataError
 from kragx.ground.printing import phrase
@@ -80,8 +79,7 @@ def resolved(
                 "of the results",
                 n_labels=len(labels),
             ),
-            remedy="; ".join(in_another_form(unused, items))
-            or "check query ids, document ids and ranks",
+            remedy="check query ids, document ids and ranks",
         )
     pairs, truth = zip(*sorted(decisions.values()), strict=True)
     return np.array(pairs, np.int64), np.array(truth), unused
@@ -95,15 +93,6 @@ def _identities(item: MatchItem) -> tuple[list[object], list[object]]:
         targets: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
         golds.append((gold.grade, *((target.id, _normalised(target.text)) for target in targets)))
     return [*docs], [*golds, None]
-
-
-def in_another_form(unused: Iterable[Label], items: Iterable[MatchItem]) -> Iterator[str]:
-    """What to say of labels whose ids are written otherwise than those of the results."""
-    ids = ((label.query_id, label.doc_id or "") for label in unused if label.query_id is not None)
-    pairs = (
-        (item.query.id, doc) for item in items for doc in ["", *(d.id or "" for d in item.docs)]
-    )
-    return other_forms(ids, pairs)
 
 
 def _by_texts(items: Iterable[MatchItem]) -> dict[tuple[str | None, str | None], list[_Place]]:

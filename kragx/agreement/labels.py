@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Unpack
-from unicodedata import normalize
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from kragx.agreement.label_files import (
     of_pairs,
     of_store,
 )
-from kragx.data import GoldDataset, read_dataset
+from kragx.data import GoldDataset, look_alikes, read_dataset, told_apart
 from kragx.data.formats.jsonl import file_name
 from kragx.ground.errors import DataError, UsageError, shorten
 from kragx.ground.printing import phrase
@@ -291,13 +291,11 @@ class Sides:
             for side in (self.human, self.judge)
         ]
         return DataError(
-            phrase(
-                "no pair has a label of the scale {scale} from both sides. {names}: "
-                "pairs are joined by query id and document id",
-                scale=self.scale,
-                names=", ".join(firsts),
-            ),
-            remedy="; ".join(other_forms(*self.missing.values())),
+            "no pair has a label of the scale {scale} from both sides. {names}: "
+            "pairs are joined by query id and document id",
+            remedy=other_form(self.missing),
+            scale=self.scale,
+            names=", ".join(firsts),
         )
 
     def counts(self, pairs: Sequence[Pair], judge: Labels) -> Floats:
@@ -326,19 +324,10 @@ def read_sides(
     return Sides(people, machine, read_scale(scale, people))
 
 
-def other_forms(first: Iterable[Pair], second: Iterable[Pair]) -> Iterator[str]:
-    """What to say of ids that look alike and are not: of some composed, of others taken apart."""
-    sides = set(first), set(second)
-    ours, theirs = (
-        {(normalize("NFC", query), normalize("NFC", document)) for query, document in pairs}
-        for pairs in (sides[0] - sides[1], sides[1] - sides[0])
-    )
-    if alike := ours & theirs:
-        yield phrase(
-            "pairs whose ids differ in their Unicode form alone (NFC, or NFD as macOS writes it): "
-            "{n}; write both files in one form",
-            n=len(alike),
-        )
+def other_form(missing: Mapping[Side, Iterable[Pair]]) -> str:
+    """What to say of ids that look like one of the other side and are none; empty without one."""
+    human, judge = (sorted({*chain.from_iterable(pairs)}) for pairs in missing.values())
+    return next((told_apart(*ids) for ids in look_alikes(human, judge).items()), "")
 
 
 def collected(rows: Iterable[Label], name: str) -> Labels:

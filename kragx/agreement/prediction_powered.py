@@ -10,7 +10,7 @@ from math import floor, inf, isfinite, sqrt
 
 import numpy as np
 
-from kragx.comparison.statistics import CONFIDENCE, Interval, check_confidence
+from kragx.comparison.statistics import CONFIDENCE, Interval
 from kragx.ground.errors import UsageError
 from kragx.metrics import Floats
 from kragx.metrics.intervals import score_interval, student_t
@@ -46,7 +46,6 @@ def prediction_powered(
     human: Floats,
     judge: Floats,
     rest: Floats,
-    confidence: float = CONFIDENCE,
     bounds: Interval = (-inf, inf),
     *,
     weights: Floats | None = None,
@@ -74,7 +73,6 @@ def prediction_powered(
         judge: (n) the judge's value of the same.
         rest: (N) the judge's value of each unit that people did not label; may be empty, and the
             estimate is then the human mean.
-        confidence: between 0 and 1.
         bounds: between what the values lie; an estimate beyond is cut off.
         weights: (n + N) what each unit stands for, the labelled first; None where all are alike.
         chances: (n) each labelled unit's chance of having been given to people; None where all had
@@ -88,7 +86,6 @@ def prediction_powered(
     2023; T. Zrnic, E. Candes, Cross-prediction-powered inference, PNAS 121, 2024; two phases:
     C.-E. Sarndal, B. Swensson, J. Wretman, Model Assisted Survey Sampling, 1992, chapter 9.
     """
-    check_confidence(confidence)
     everything = np.concatenate([judge, rest])
     n, n_all = len(human), len(everything)
     # Equal weights and chances are only a special case: one road gives both to the last bit.
@@ -125,10 +122,10 @@ def prediction_powered(
             return None
         if not isfinite(width):
             degrees = max(1, floor(n_effective + 1e-9) - 1)
-            margin = student_t((1 + confidence) / 2, degrees) * sqrt(variance)
+            margin = student_t((1 + CONFIDENCE) / 2, degrees) * sqrt(variance)
             return mean - margin, mean + margin
         ends = score_interval(
-            (mean - low) / width, variance / width**2, n_effective, n_between, confidence
+            (mean - low) / width, variance / width**2, n_effective, n_between, CONFIDENCE
         )
         return low + width * ends[0], low + width * ends[1]
 

@@ -1,24 +1,16 @@
 """`probe`: how far words that mean nothing move a judge's grade of what is known."""
 
 import random
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import yaml
 
 from kragx.agreement.gullibility import Probe, baseline_of, lift_of
-from kragx.comparison.statistics import (
-    CONFIDENCE,
-    MOST_RESAMPLES,
-    RESAMPLES,
-    SEED,
-    check_confidence,
-)
+from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.data import GoldDataset, Query, normalise
 from kragx.ground.errors import DataError, UsageError, check_whole, nearest
 from kragx.judging import Grader, Question
@@ -34,38 +26,26 @@ PASSAGES = 30
 """How many irrelevant passages are probed unless told otherwise."""
 
 
-@dataclass(frozen=True)
-class JudgedPassage:
-    """A text that is known not to answer a query, or (of origin ``gold``) to answer it."""
-
-    query: Query
-    text: str
-    origin: Literal["graded 0", "gold of another query", "gold"]
-
-
 def probe(
     judge: Grader,
     dataset: GoldDataset,
     *,
     passages: int = PASSAGES,
-    variants: Iterable[str] | None = None,
-    asks: Asks | None = None,
-    confidence: float = CONFIDENCE,
-    resamples: int = RESAMPLES,
+    variants: Iterable[str] = tuple(VARIANTS),
     seed: int = SEED,
 ) -> Probe:
     """Ask a judge about irrelevant passages and gold texts, plain and changed without a meaning.
 
+    All intervals hold at 95 % together (Bonferroni).
+
     Args:
-        judge: whom to ask; what it said before is taken from its store.
+        judge: whom to ask, by its own rubric, else about relevance; what it said before is taken
+            from its store.
         dataset: queries with their gold. Irrelevant to a query are the texts that its gold grades 0
             or below; where it has none, the gold texts of other queries.
         passages: how many irrelevant ones, of as many queries as can be; and of each of these
             queries its best graded gold text.
-        variants: which of `VARIANTS` to try; None for all.
-        asks: what the judge is asked; None for what its own rubric asks, else ``relevance``.
-        confidence: that all intervals hold together (Bonferroni).
-        resamples: of the bootstrap over queries.
+        variants: which of `VARIANTS` to try.
         seed: of what is drawn.
 
     Raises:
@@ -73,23 +53,15 @@ def probe(
         JudgingError: the budget is used up, or the service refuses everything.
         UsageError: an argument is wrong.
     """
-    check_confidence(confidence)
     check_whole("passages", passages)
-    check_whole("resamples", resamples, highest=MOST_RESAMPLES)  # before anything is asked
     check_whole("seed", seed, lowest=0)
-    mode = asks or judge.asks or "relevance"
-    names = list(VARIANTS) if variants is None else list(variants)
-    if not names:
-        raise UsageError("none is named", field="variants")
-    for name in names:
+    variants = list(variants)
+    for name in variants:
         if name not in VARIANTS:
-            raise UsageError(
-                "{name!r} is none; {hint}",
-                field="variants",
-                name=name,
-                hint=nearest(name, VARIANTS),
-            )
-    names = [name for name in VARIANTS if name in names]
+            hint = nearest(name, VARIANTS)
+            raise UsageError("{name!r} is none; {hint}", field="variants", name=name, hint=hint)
+    names = [name for name in VARIANTS if name in variants]
+    mode = judge.asks or "relevance"
     drawn = irrelevant(dataset, passages, seed, support=mode == "support")
     n_irrelevant = len(drawn)
     drawn += [*_best_gold(passage.query for passage in drawn)]
@@ -103,37 +75,42 @@ def probe(
     judged = judge.judge([*questions, *changed])
     # A grade of None, of a judgement that failed, becomes NaN.
     grades = np.array([judgement.score for judgement in judged.judgements], float)
-    plain, changed_grades = np.split(grades, [len(drawn)])
+    plain_grades, changed_grades = np.split(grades, [len(drawn)])
     query = np.unique([passage.query.id for passage in drawn], return_inverse=True)[1]
     cuts = np.array([question.rubric.match_from for question in questions])
-    top = max(question.rubric.top for question in questions)
-    level = 1 - (1 - confidence) / (len(names) + 1)
-    draws = {"confidence": level, "count": resamples, "seed": seed}
+    confidence = 1 - (1 - CONFIDENCE) / (len(names) + 1)
+    draws = {"confidence": confidence, "count": RESAMPLES, "seed": seed}
     of_gold = np.arange(len(drawn)) >= n_irrelevant
+    before = plain_grades[:n_irrelevant]
     return Probe(
-        baseline=baseline_of(plain, of_gold, plain >= cuts, query, top, draws),
+        baseline=baseline_of(plain_grades, of_gold, plain_grades >= cuts, query, draws),
         lifts=tuple(
-            lift_of(name, np.array([plain[:n_irrelevant], of_variant]), cuts, query, draws)
-            for name, of_variant in zip(names, changed_grades.reshape(len(names), n_irrelevant))
+            lift_of(name, np.array([before, after]), cuts, query, draws)
+            for name, after in zip(names, changed_grades.reshape(len(names), n_irrelevant))
         ),
-        origins=Counter(passage.origin for passage in drawn),
         settings={
             "model": judge.model,
             "asks": mode,
             "rubric": judge.rubric_id(mode),
-            "top": top,
             "variants": names,
             "n_passages": n_irrelevant,
+            "n_gold": len(drawn) - n_irrelevant,
             "n_queries": int(query.max()) + 1,
-            "confidence": confidence,
-            "confidence_of_each": level,
-            "resamples": resamples,
+            "confidence": CONFIDENCE,
+            "confidence_of_each": confidence,
             "seed": seed,
-            "unit": "query",
-            "panel": judge.summary(judged.tally).get("panel"),
         },
         judging=judged.tally,
     )
+
+
+@dataclass(frozen=True)
+class JudgedPassage:
+    """A text that is known not to answer a query, or (`is_gold`) to answer it."""
+
+    query: Query
+    text: str
+    is_gold: bool = False
 
 
 def irrelevant(
@@ -172,10 +149,10 @@ def _irrelevant_to(
     """What its gold grades 0, else up to three of some 50 gold texts of other queries."""
     texts = [gold.text for gold in query.gold if gold.grade <= 0 and gold.text]
     if texts:
-        return [JudgedPassage(query, text, "graded 0") for text in texts]
+        return [JudgedPassage(query, text) for text in texts]
     own = list(map(normalise, gold_texts(query)))
     passages = [
-        JudgedPassage(query, text, "gold of another query")
+        JudgedPassage(query, text)
         for query_id, text in rng.sample(golds, min(len(golds), 50))
         if query_id != query.id
         and not any(gold in normalise(text) or normalise(text) in gold for gold in own)
@@ -189,7 +166,7 @@ def _best_gold(queries: Iterable[Query]) -> Iterator[JudgedPassage]:
         golds = [gold for gold in query.gold if gold.grade > 0 and (gold.text or "").strip()]
         if golds:
             best = max(golds, key=lambda gold: gold.grade)
-            yield JudgedPassage(query, best.text or "", "gold")
+            yield JudgedPassage(query, best.text or "", is_gold=True)
 
 
 def _question(judge: Grader, passage: JudgedPassage, mode: Asks) -> Question:
@@ -201,7 +178,7 @@ def _question(judge: Grader, passage: JudgedPassage, mode: Asks) -> Question:
     if mode == "relevance":
         rubric = judge.rubric_for(mode, query.text or "")
         return Question(rubric, text, query=query.text, reference=query.reference)
-    gold = text if passage.origin == "gold" else gold_texts(query)[0]
+    gold = text if passage.is_gold else gold_texts(query)[0]
     return Question(judge.rubric_for(mode, gold), text, gold=gold)
 
 

@@ -21,7 +21,6 @@ from kragx.ground.printing import (
     Table,
     interval,
     number,
-    percent,
     phrase,
     warning,
 )
@@ -135,16 +134,9 @@ def scored_by(dataset: GoldDataset, run: Run, metrics: Sequence[str]) -> Evaluat
     return evaluation
 
 
-def deepest(evaluation: Evaluation) -> int | None:
-    """The greatest cut of an evaluation's metrics; None if one looks at whole lists."""
-    cuts = [score.spec.k for score in evaluation.scores]
-    depths = [k for k in cuts if isinstance(k, int)]
-    return max(depths) if len(depths) == len(cuts) else None
-
-
-def judged_share(evaluation: Evaluation) -> float | None:
-    """judged@k at the deepest cut, as the measure has it; None if nothing was retrieved."""
-    k, judged = deepest(evaluation), evaluation.table.docs_in(evaluation.table.matched)
+def judged_share(evaluation: Evaluation, k: int) -> float | None:
+    """judged@k of an evaluation, as the measure has it; None if nothing was retrieved."""
+    judged = evaluation.table.docs_in(evaluation.table.matched)
     lists = (labelled[:k] for labelled in np.split(judged, evaluation.table.doc_start[1:-1]))
     shares = [labelled.mean() for labelled in lists if labelled.size]
     return float(np.mean(shares)) if shares else None
@@ -161,37 +153,29 @@ class SystemAgreement(Result):
     Attributes:
         metric: what they are ranked by.
         human, judge: each system's mean under either label set, the best by the human labels first.
-        judged: the share of each system's documents within the cut that either side has labelled,
-            as (human, judge): judged@k, the mean over the queries that found something.
         n_queries: the queries that both sides have labels for.
         tau: Kendall's tau-b over all systems; None where one side scores all of them the same.
         top: the names of the best systems by the human labels: half of them, ten at most, and
             those that are as good as the last of these.
         tau_top: tau-b among those.
-        kappa, kappa_quadratic: of the labels: whoever takes only this part takes them with the tau.
+        kappa: of the labels: whoever takes only this part takes it with the tau.
     """
 
     metric: str
     human: Mapping[str, float]
     judge: Mapping[str, float]
-    judged: Mapping[str, tuple[float | None, float | None]]
     n_queries: int
     tau: float | None
     top: tuple[str, ...]
     tau_top: float | None
     kappa: float | None
-    kappa_quadratic: float | None
 
     def describe(self) -> Iterator[Part]:
         """Each system's means, and the taus with the kappa."""
         yield Line(phrase("{metric} over {n} queries", metric=self.metric, n=self.n_queries))
-        labelled = (phrase("labelled: human"), phrase("judge"))
         yield Table(
-            (phrase("system"), phrase("human"), phrase("judge"), *labelled),
-            [
-                (name, number(mean), number(self.judge[name]), *map(percent, self.judged[name]))
-                for name, mean in self.human.items()
-            ],
+            (phrase("system"), phrase("human"), phrase("judge")),
+            [(name, number(mean), number(self.judge[name])) for name, mean in self.human.items()],
         )
         # A high tau says little by itself: many wrong labels can rank systems alike.
         yield Line(
@@ -253,16 +237,11 @@ def rank_systems(
         metric=next(iter(by_people[0].mean)),
         human={runs[row].name: _mean(by_people[row]) for row in order},
         judge={runs[row].name: _mean(by_judge[row]) for row in order},
-        judged={
-            runs[row].name: (judged_share(by_people[row]), judged_share(by_judge[row]))
-            for row in order
-        },
         n_queries=len(common),
         tau=kendall_tau_b(human_means, judge_means),
         top=tuple(runs[row].name for row in order if in_top[row]),
         tau_top=kendall_tau_b(human_means[in_top], judge_means[in_top]),
         kappa=agreement["kappa"],
-        kappa_quadratic=agreement["kappa_quadratic"],
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from kragx.agreement import scoring
 from kragx.agreement.label_files import label_format
-from kragx.agreement.labels import Sides, other_forms
+from kragx.agreement.labels import Sides
 from kragx.agreement.prediction_powered import CorrectedMean, prediction_powered
 from kragx.agreement.sample import drawing_of
 from kragx.comparison.statistics import Interval
@@ -33,12 +33,10 @@ class Drawing:
     Attributes:
         asks: how many asks each question stands for; None where all are alike.
         chances: of each drawn question its chance to be; None where all had the same.
-        notes: where the asks are from.
     """
 
     asks: Mapping[str, float] | None = None
     chances: Mapping[str, float] | None = None
-    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, human: object, questions: object) -> Self:
@@ -70,9 +68,7 @@ class Drawing:
         unequal = _unequal(chances or {})
         if of_all is not None and (weights := of_all.weights) is not None:
             return cls(dict(zip([query.id for query in of_all], weights.tolist())), unequal)
-        note = phrase("questions count by their asks, as the sample beside the labels has them")
-        n_asks = sample.get("weights")
-        return cls(n_asks, unequal, (note,) if n_asks else ())
+        return cls(sample.get("weights"), unequal)
 
     def weights(self, queries: Sequence[str]) -> Floats | None:
         """(q) how many asks each query stands for.
@@ -191,13 +187,13 @@ class SystemValues:
         """How many queries have people's values."""
         return int((~np.isnan(self.human[0])).sum())
 
-    def means(self, confidence: float, bounds: Interval) -> dict[str, CorrectedMean]:
+    def means(self, bounds: Interval) -> dict[str, CorrectedMean]:
         """The corrected mean of each metric."""
         labelled = ~np.isnan(self.human[0])
         weighing = self.drawing.options(self.queries, labelled)
         return {
             str(spec): prediction_powered(
-                human[labelled], judge[labelled], judge[~labelled], confidence, bounds, **weighing
+                human[labelled], judge[labelled], judge[~labelled], bounds, **weighing
             )
             for spec, human, judge in zip(
                 self.evaluation.specs, self.human, self.judge, strict=True
@@ -207,6 +203,7 @@ class SystemValues:
 
 def depth_of(evaluation: Evaluation) -> int:
     """The deepest cut; a `UsageError` where a metric has none, or no value for some query."""
+    depth = 0
     for score in evaluation.scores:
         if not isinstance(score.spec.k, int):
             raise UsageError(
@@ -221,7 +218,8 @@ def depth_of(evaluation: Evaluation) -> int:
                 "mean needs one for each; name another, such as ndcg@10",
                 spec=str(score.spec),
             )
-    return scoring.deepest(evaluation) or 0
+        depth = max(depth, score.spec.k)
+    return depth
 
 
 def _labelled_whole(
@@ -253,7 +251,6 @@ def _labelled_whole(
                 n_partly=n_partly,
                 least=least,
             ),
-            remedy="; ".join(other_forms(human.grades, sides.judge.grades))
-            or "label more (kragx judge label --queries), or take a smaller cut",
+            remedy="label more (kragx judge label --queries), or take a smaller cut",
         )
     return whole, n_partly

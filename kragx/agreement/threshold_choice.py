@@ -16,13 +16,13 @@ import numpy as np
 from kragx import matchers
 from kragx.agreement.coefficients import cohen_kappa, defined, f1, ratio
 from kragx.comparison import Estimate
-from kragx.comparison.statistics import CONFIDENCE, LEAST, Interval
+from kragx.comparison.statistics import LEAST, Interval
 from kragx.evaluation.vocabulary import vocabulary_of_items
 from kragx.ground.errors import UsageError
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes
 from kragx.matchers.matching import match as match_items
 from kragx.metrics import Bools, Floats, Ints, MatchTable
-from kragx.metrics.intervals import expanded, percentile_interval, resampled, score_interval
+from kragx.metrics.intervals import percentile_interval, resampled, score_interval
 from kragx.metrics.threshold import matches
 
 By = Literal["kappa", "f1"]
@@ -57,13 +57,11 @@ class Trial:
         spec: what to match by.
         scores: (u) one for each pair.
         fixed: its threshold, where there is none to choose.
-        warned: of texts that it cannot match; said of the chosen one, as scores show it of others.
     """
 
     spec: dict[str, Any]
     scores: Floats
     fixed: float | None
-    warned: tuple[Warning, ...] = ()
 
 
 def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: Ints) -> list[Trial]:
@@ -79,11 +77,11 @@ def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: I
     for spec in specs:
         matcher, fixed = _matcher(spec)
         matcher = matcher.knowing(vocabulary)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", MatchWarning)
+        with warnings.catch_warnings():
+            # Of texts that a candidate cannot match; its scores show it.
+            warnings.simplefilter("ignore", MatchWarning)
             table = match_items(items, matcher, Notes())
-        messages = tuple(note.message for note in caught if isinstance(note.message, Warning))
-        tried.append(Trial(spec, _scores(items, table, pairs), fixed, messages))
+        tried.append(Trial(spec, _scores(items, table, pairs), fixed))
     return tried
 
 
@@ -115,11 +113,8 @@ def _matcher(spec: dict[str, Any]) -> tuple[BaseMatcher, float | None]:
 def with_threshold(spec: Mapping[str, Any], threshold: float) -> dict[str, Any]:
     """A spec with this threshold, where the kind of matcher takes it.
 
-    Of a cascade it is the last member's, of an import path an argument.
+    Of an import path it is an argument.
     """
-    if isinstance(spec.get("cascade"), Sequence) and spec["cascade"]:
-        *first, last = spec["cascade"]
-        return {**spec, "cascade": [*first, with_threshold(as_mapping(last), threshold)]}
     if ":" in str(spec.get("method")):
         return {**spec, "args": {**(spec.get("args") or {}), "threshold": threshold}}
     return {**spec, "threshold": threshold}
@@ -136,7 +131,6 @@ class Candidate:
         apparent: the same with the final threshold on the pairs it was chosen on: optimistic.
         mistakes: how many labelled pairs the final threshold decides otherwise.
         precision, recall: of the decisions behind `agreement`.
-        behind: how far it is behind the best candidate, paired over queries.
         tied: whether it cannot be told from the best: the interval of how far it is behind holds 0,
             and it is behind by no more than one standard error of that difference, or .01.
     """
@@ -147,7 +141,6 @@ class Candidate:
     mistakes: int
     precision: float | None
     recall: float | None
-    behind: Estimate
     tied: bool
 
     @property
@@ -240,7 +233,7 @@ class Chooser:
         everything = np.ones(len(self.truth), bool)
         decided = self._decided(everything)
         values, sampled = self._measured(decided, everything)
-        tied, best = _tied(values, sampled), _best(values)
+        tied = _tied(values, sampled)
         candidates = []
         for row, trial in enumerate(self.trials):
             confusion = _kinds(decided[row], self.truth).sum(-1)
@@ -255,9 +248,6 @@ class Chooser:
                     mistakes=int(fitted[0, 1] + fitted[1, 0]),
                     precision=defined(ratio(confusion[1, 1], confusion[:, 1].sum())),
                     recall=defined(ratio(confusion[1, 1], confusion[1].sum())),
-                    behind=self._difference_estimate(
-                        values[best] - values[row], sampled[best] - sampled[row]
-                    ),
                     tied=row in tied,
                 )
             )
@@ -309,17 +299,6 @@ class Chooser:
         ends = score_interval((float(value) - low) / width, variance, n, n_wrong)
         return Estimate(float(value), low + width * ends[0], low + width * ends[1], n)
 
-    def _difference_estimate(self, value: float, sampled: Floats) -> Estimate:
-        """A difference of two agreements on the same pairs."""
-        n = len(np.unique(self.query_of))
-        ends = percentile_interval(sampled, expanded(CONFIDENCE, n)) if n >= LEAST else None
-        low, high = (None, None) if ends is None or np.isnan(value) else ends
-        return Estimate(defined(value), low, high, n)
-
-
-def _best(values: Floats) -> int:
-    return int(np.argmax(np.nan_to_num(values, nan=-np.inf)))
-
 
 def _tied(values: Floats, sampled: Floats) -> set[int]:
     """The best candidate, and those that cannot be told from it.
@@ -328,7 +307,7 @@ def _tied(values: Floats, sampled: Floats) -> set[int]:
     3.4.3), of the paired difference. With many labels a standard error is next to nothing, and so
     is a difference below the margin.
     """
-    best = _best(values)
+    best = int(np.argmax(np.nan_to_num(values, nan=-np.inf)))
     return {best} | {
         row
         for row, differences in enumerate(sampled[best] - sampled)

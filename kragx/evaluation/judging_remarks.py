@@ -29,9 +29,9 @@ def votes_on(
 def panel_remarks(
     judging: Mapping[str, Any], vote_bounds: Mapping[str, tuple[float, float]]
 ) -> Iterator[str]:
-    """How far the judges of a panel agree, and how each of them votes; nothing of one judge."""
+    """How far the judges of a panel agree; nothing of one judge."""
     panel = judging.get("panel")
-    if not panel or not any(votes["n"] for votes in panel["votes"]):
+    if not panel or not panel["n_questions"]:
         return
     alpha = phrase(
         "no alpha, as nothing could disagree: there is one grade only"
@@ -44,16 +44,6 @@ def panel_remarks(
         phrase("{metric} {low} to {high}", metric=name, low=number(low), high=number(high))
         for name, (low, high) in vote_bounds.items()
     ]
-    votes = [
-        phrase(
-            "{judge} {n} (mean {mean}; {n_failed} failed)"
-            if vote["n_failed"]
-            else "{judge} {n} (mean {mean})",
-            **{**vote, "mean": number(vote["mean"])},
-        )
-        for vote in panel["votes"]
-    ]
-    later = [vote["judge"] for vote in panel["votes"][len(panel["alpha_of"]) :]]
     lines = (
         phrase(
             "votes differ on {n_disputed} of {n_questions} judged questions; {alpha}",
@@ -64,19 +54,6 @@ def panel_remarks(
             means=joined(", ", means),
         )
         if means
-        else "",
-        phrase("votes by judge: {votes}", votes=joined(", ", votes)),
-        phrase(
-            "asked only where those before could be outvoted, so in no alpha: {judges}",
-            judges=", ".join(later),
-        )
-        if later
-        else "",
-        phrase(
-            "repeats at temperature 0 agree by themselves: their alpha does not say how sure or "
-            "how right the judge is"
-        )
-        if panel["temperature_0"]
         else "",
     )
     yield from filter(None, lines)

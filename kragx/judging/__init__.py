@@ -13,7 +13,7 @@ from kragx.judging.client import Answer, Client, Failure, Request, Usage
 from kragx.judging.clients.langchain import LangChainClient
 from kragx.judging.clients.openai import OpenAIClient
 from kragx.judging.examples import Examples
-from kragx.judging.judge import Grader, Judge, Judged, JudgeWarning
+from kragx.judging.judge import Grader, Judge, Judged
 from kragx.judging.judgement_counts import Spent, Tally
 from kragx.judging.panel import Panel
 from kragx.judging.question import Example, Judgement, Question
@@ -32,7 +32,6 @@ __all__ = [
     "Failure",
     "Grader",
     "Judge",
-    "JudgeWarning",
     "Judged",
     "Judgement",
     "LangChainClient",

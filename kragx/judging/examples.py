@@ -21,7 +21,6 @@ from typing import Annotated, Any
 
 from kragx.data import as_corpus, read_dataset
 from kragx.data.formats.jsonl import read_records
-from kragx.data.formats.trec import iter_qrels
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.options import check_options, from_options, one_of, optional, whole
 from kragx.ground.printing import phrase
@@ -286,28 +285,13 @@ def _read(options: Examples) -> tuple[str | None, int, tuple[Example, ...]]:
 
 def _labels(path: Path) -> dict[_Pair, int]:
     grades: dict[_Pair, int] = {}
-    try:
-        rows = list(iter_qrels(path))
-    except DataError as error:
-        remedy = "labels are TREC qrels (query 0 document grade), as kragx judge label writes them"
-        raise DataError(error.problem, path=error.path, remedy=error.remedy or remedy) from None
-    for line, query, document, grade in rows:
-        place = {"path": f"{path}:{line}"}
-        if grade != int(grade):
-            raise DataError(
-                phrase("{grade:g} is no whole number, and no grade of a rubric", grade=grade),
-                **place,
-            )
-        # Below 0 stand TREC's marks for what is not even to be read.
-        if grades.setdefault((query, document), max(0, int(grade))) != max(0, grade):
-            raise DataError(
-                phrase(
-                    "query {query!r}, document {document!r} has another label above; keep one",
-                    query=query,
-                    document=document,
-                ),
-                **place,
-            )
+    for query in read_dataset(path, "qrels"):
+        for gold in query.gold:
+            if gold.grade != int(gold.grade):
+                problem = phrase("{grade:g} is no grade of a rubric", grade=gold.grade)
+                raise DataError(problem, path=str(path))
+            # Below 0 stand TREC's marks for what is not even to be read.
+            grades[query.id, gold.id or ""] = max(0, int(gold.grade))
     return grades
 
 

@@ -8,18 +8,16 @@ questions, whatever comes first.
 from __future__ import annotations
 
 import asyncio
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import JudgingError
 from kragx.ground.event_loop import run_sync
 from kragx.ground.json_values import plain
-from kragx.ground.printing import joined, listed, phrase, progress_bar, say
+from kragx.ground.printing import phrase, progress_bar, say
 from kragx.judging.budget import Plan, about_spent, most_tokens
 from kragx.judging.calls import GRACE, Caller
 from kragx.judging.client import in_use
@@ -30,10 +28,6 @@ from kragx.judging.queue import PendingQuestions, RunProgress, WorkQueue
 from kragx.judging.rubric import Asks, Rubric, canonical_json
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store
-
-
-class JudgeWarning(UserWarning):
-    """Something about the judgements changes what they mean; said once per run."""
 
 
 @dataclass(frozen=True)
@@ -87,11 +81,6 @@ class Grader(ABC):
         """What dry runs would have asked, by judge."""
         return tuple(judge.plan for judge in self.members)
 
-    def planned(self, tally: Tally) -> dict[str, Any]:
-        """What a dry run would ask, for its summary; nothing of another run."""
-        plan, names = tally.planned, ("n_calls", "prompt_tokens", "completion_tokens")
-        return {"plan": {name: getattr(plan, name) for name in names}} if self.dry_run else {}
-
     # -- what all its judges share, as `Judge` says ----------------------------------------------
 
     store: Any
@@ -103,7 +92,7 @@ class Grader(ABC):
 
     @property
     def asks(self) -> Asks | None:
-        """The one question that its rubric or prompt is for; None if it has neither."""
+        """The one question that its rubric is for; None if it has none."""
         return self.members[0].asks
 
     def rubric_for(self, asks: Asks, text: str) -> Rubric:
@@ -175,7 +164,6 @@ class Judge(JudgeSettings, Grader):
             "currency": self.currency if self.price else None,
             "model": self.model,
             "store": str(self.store),
-            **self.planned(tally),
         }
 
 
@@ -204,7 +192,7 @@ async def _judged(settings: JudgeSettings, questions: PendingQuestions) -> Judge
             progress = RunProgress(settings, questions, store, stored, done, tally)
             todo = [key for key in questions.wanted if key not in done]
             if settings.dry_run:
-                _plan(settings, questions, todo, done, tally)
+                _plan(settings, questions, todo, done)
             elif store.read_only:
                 detail = f"{settings.store} may only be read, and lacks it: get the right to "
                 detail += "write there, or copy it and name the copy (judge.store)"
@@ -216,9 +204,8 @@ async def _judged(settings: JudgeSettings, questions: PendingQuestions) -> Judge
                 await store.aside(store.note, texts, questions.pairs())
                 await _ask_all(progress, todo)
     except NoStoreError:  # a dry run makes none
-        _plan(settings, questions, [*questions.wanted], done, tally)
+        _plan(settings, questions, [*questions.wanted], done)
     tally.n_distinct = len(questions.wanted)
-    _warn_of_changes(settings, done)
     judgements = tuple(
         labels[position] if position in labels else done[key]
         for position, key in enumerate(questions.keys)
@@ -241,12 +228,11 @@ def _plan(
     questions: PendingQuestions,
     todo: Sequence[str],
     done: dict[str, Judgement],
-    tally: Tally,
 ) -> None:
     """Count what a dry run would ask, and hand it to the outbox if there is one."""
     plan = settings.plan
     if settings.outbox is not None:
-        settings.outbox.put(settings, questions, todo, done.values())
+        settings.outbox.put(settings, questions, todo)
     unasked = in_batch if settings.outbox else not_asked
     for key in todo:
         done[key] = unasked(key, "a dry run")
@@ -256,7 +242,6 @@ def _plan(
             plan.keys.add(key)
             plan.about.add(about)
             plan.most.add(most_tokens(request, settings.output_limit))
-            tally.planned.add(about)
 
 
 async def _ask_all(progress: RunProgress, todo: Sequence[str]) -> None:
@@ -285,7 +270,6 @@ async def _ask_all(progress: RunProgress, todo: Sequence[str]) -> None:
             await _to_their_end(workers, caller, queue, settings.timeout)
     n_left = sum(judgement.failure == "not_asked" for judgement in done.values())
     if n_left and (shortage := settings.limits.shortage):
-        _warn_of_changes(settings, done)
         raise JudgingError(
             "judge.budget: {shortage}. {n} of {of} questions were not asked; what was "
             "judged is in {store}: raise the budget and run again to go on",
@@ -293,36 +277,6 @@ async def _ask_all(progress: RunProgress, todo: Sequence[str]) -> None:
             n=n_left,
             of=len(progress.questions.wanted),
             store=settings.store,
-        )
-
-
-_SERVED = (phrase("models"), phrase("system fingerprints"), phrase("dialects"))
-
-
-def _warn_of_changes(settings: JudgeSettings, done: Mapping[str, Judgement]) -> None:
-    judgements = done.values()
-    graded = (judgement for judgement in judgements if judgement.grade is not None)
-    served: Sequence[set[str | None]] = (
-        {judgement.model for judgement in judgements},
-        {judgement.fingerprint for judgement in judgements},
-        {judgement.dialect or "json_schema" for judgement in graded},
-    )
-    changed = [
-        joined(" ", [label, f"({', '.join(sorted(filter(None, names)))})"])
-        for label, names in zip(_SERVED, served)
-        if len(names - {None}) > 1
-    ]
-    if changed:
-        warnings.warn(
-            phrase(
-                "{model!r} was served by different {changed}: the stored and the new grades "
-                "may not be alike; another 'repeat' asks everything anew (see: kragx judge "
-                "store stats)",
-                model=settings.model,
-                changed=listed(changed),
-            ),
-            JudgeWarning,
-            stacklevel=outside(),
         )
 
 

@@ -110,8 +110,6 @@ class Tally(Spent):
         n_refused: requests for which the server had no room (429) or was away; no calls.
         dialects: how servers had to be asked for how many grades, where not as usual.
         n_calls_saved: calls that cheaper matchers of a combination made unnecessary.
-        planned: of a dry run, about what asking would take, for what no earlier evaluation with the
-            same judge has counted.
         judges: of a panel what each judge took; `votes`: how many questions got each row of votes.
     """
 
@@ -127,7 +125,6 @@ class Tally(Spent):
     n_refused: int = 0
     dialects: Counter[str] = field(default_factory=Counter)
     n_calls_saved: int = field(default=0, metadata=HIDDEN)  # only combinations tell
-    planned: Spent = field(default_factory=Spent, metadata=HIDDEN)
     judges: Tallies = field(default_factory=Tallies, metadata=HIDDEN)  # a panel's summary tells
     votes: Counter[Pattern] = field(default_factory=Counter, metadata=HIDDEN)
 

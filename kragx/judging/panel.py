@@ -290,10 +290,8 @@ class Panel(Grader):
                     }
                     for name, cost in costs.items()
                 ],
-                "temperature_0": self._is_repeats and _is_at_0(first.client.settings),
                 **agreement(tally.votes, names, self._n_everywhere),
             },
-            **self.planned(tally),
         }
 
 
@@ -301,12 +299,6 @@ def repeated(judge: Judge, n: int, **options: Any) -> Panel:
     """A judge that is asked everything several times: as its repeats from `repeat` on."""
     judges = tuple(replace(judge, repeat=judge.repeat + number) for number in range(n))
     return Panel(judges, **options)
-
-
-def _is_at_0(settings: Mapping[str, Any]) -> bool:
-    args = settings.get("args")
-    named = {**settings, **args} if isinstance(args, Mapping) else settings
-    return named.get("temperature") == 0
 
 
 # -- how far judges agree ------------------------------------------------------------------------
@@ -370,21 +362,6 @@ def agreement(
         "n_disputed": sum(n for votes, n in patterns.items() if len({*_graded(votes)}) > 1),
         "alpha": alpha(first),
         "alpha_of": list(names[:n_everywhere]),
-        "votes": [
-            {"judge": name} | _of_judge([(votes[place], n) for votes, n in patterns.items()])
-            for place, name in enumerate(names)
-        ],
-    }
-
-
-def _of_judge(votes: Sequence[tuple[int | str | None, int]]) -> dict[str, Any]:
-    """How many grades a judge gave, how often it failed, and the mean of its grades."""
-    n_graded = sum(n for vote, n in votes if isinstance(vote, int))
-    total = sum(vote * n for vote, n in votes if isinstance(vote, int))
-    return {
-        "n": n_graded,
-        "n_failed": sum(n for vote, n in votes if isinstance(vote, str)),
-        "mean": total / n_graded if n_graded else None,
     }
 
 

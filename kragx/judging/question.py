@@ -220,11 +220,6 @@ def in_batch(key: str, where: str) -> Judgement:
     return Judgement(key, failure="pending", detail=where)
 
 
-def is_pending(judgement: Judgement) -> bool:
-    """Whether a batch is yet to give the answer."""
-    return judgement.failure == "pending"
-
-
 def check_whole(judgement: Judgement) -> None:
     """Refuse one that is neither a grade nor a failure, or both."""
     if (judgement.grade is None) == (judgement.failure is None):

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,7 +23,7 @@ from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.options import check_options, fitting, from_options, is_text, optional
 from kragx.ground.printing import phrase
-from kragx.judging.template import check_prompt, prompt_name, read_prompt
+from kragx.judging.template import check_prompt, read_prompt
 
 Asks = Literal["relevance", "support", "nuggets", "holds", "questions", "need"]
 LISTED: frozenset[Asks] = frozenset({"nuggets", "holds", "questions"})
@@ -126,17 +126,6 @@ class Rubric:
     def match_from(self) -> int:
         """The least grade that is a match."""
         return min(2, self.top) if self.cut is None else self.cut
-
-    def with_prompt(self, prompt: str) -> "Rubric":
-        """The same put by another prompt, which its id then tells.
-
-        Raises:
-            UsageError: it has a prompt of its own, or this one does not fit.
-        """
-        if self.prompt is not None:
-            problem = f"{self.id!r} has a prompt of its own"
-            raise UsageError(problem, field="prompt", remedy="name one of the two")
-        return replace(self, id=f"{self.id}+{prompt_name(prompt)}", prompt=prompt)
 
 
 def read_rubric(source: object) -> Rubric:
@@ -269,5 +258,5 @@ def is_file(rubric: str) -> bool:
 
 
 def built_in_of(rubric: str) -> Rubric | None:
-    """The built-in rubric whose words a name stands for, whatever the prompt; None for another."""
-    return RUBRICS.get(rubric.partition("+")[0])
+    """The built-in rubric that a name stands for; None for another."""
+    return RUBRICS.get(rubric)

@@ -16,9 +16,8 @@ from kragx.judging.client import Client
 from kragx.judging.examples import read_examples
 from kragx.judging.limits import Limits
 from kragx.judging.question import output_limit
-from kragx.judging.rubric import RUBRICS, Asks, Rubric, akin, built_in, read_rubric
+from kragx.judging.rubric import Asks, Rubric, akin, built_in, read_rubric
 from kragx.judging.store import Address
-from kragx.judging.template import asks_of, prompt_name, read_prompt
 
 DEFAULT_STORE = Path(".kragx/judgements.sqlite")
 AskAgain = Literal["transient", "all", "none"]
@@ -32,8 +31,6 @@ class JudgeSettings:
         client: asks the model.
         store: the SQLite file that keeps every attempt, or the URL of a PostgreSQL database.
         rubric: one of the user's own (`Rubric`, mapping or YAML file) instead of the built-in ones.
-        prompt: a Jinja2 template, or the path of one, that puts the question instead of kragx's
-            own prompt, by the built-in rubrics or by `rubric`.
         language: of the built-in rubrics: ``en``, ``ko``, or ``auto`` by what is asked.
         concurrency: how many requests at once, at most; fewer where the server has no room.
         rpm: the most requests a minute; None for no limit.
@@ -66,7 +63,6 @@ class JudgeSettings:
     client: Client
     store: Annotated[Any, Address.of] = DEFAULT_STORE
     rubric: Annotated[Any, optional(read_rubric)] = None
-    prompt: Annotated[str | None, optional(read_prompt)] = None
     language: Literal["auto", "en", "ko"] = "auto"
     concurrency: Annotated[int, whole(1)] = 8
     rpm: Annotated[float | None, optional(above_zero)] = None
@@ -99,7 +95,6 @@ class JudgeSettings:
             )
         with inside("judge"):
             check_options(self)
-            self._under_prompt  # noqa: B018  # raises where the prompt does not fit
         if self.outbox is not None:
             self.outbox.check(self.client)
         if self.budget.cost is not None and self.price is None:
@@ -154,41 +149,24 @@ class JudgeSettings:
         if not self._is_about(asks):
             return built_in(asks, text, self.language)
         if self.asks not in (None, asks):
-            name, subject = ("prompt", "it") if rubric is None else ("rubric", repr(rubric.id))
             raise UsageError(
-                "judge.{name}: {subject} asks for {asks}, and here {asks_2} is judged; use "
-                "another {name}, or mode {asks!r}",
-                name=name,
-                subject=subject,
+                "judge.rubric: {id!r} asks for {asks}, and here {asks_2} is judged; use "
+                "another rubric, or mode {asks!r}",
+                id=self.rubric.id,
                 asks=self.asks,
                 asks_2=asks,
             )
-        rubric = built_in(asks, text, self.language) if rubric is None else rubric
-        return self._under_prompt.get(rubric.id, rubric)
-
-    @cached_property
-    def _under_prompt(self) -> dict[str, Rubric]:
-        """The rubrics as its own prompt puts them, if it has one, by the ids that they have."""
-        if self.prompt is None:
-            return {}
-        with inside("prompt"):
-            asked_type = asks_of(self.prompt)
-        built_ins = (rubric for rubric in RUBRICS.values() if rubric.asks == asked_type)
-        rubrics = built_ins if self.rubric is None else [self.rubric]
-        return {rubric.id: rubric.with_prompt(self.prompt) for rubric in rubrics}
+        return built_in(asks, text, self.language) if rubric is None else rubric
 
     @property
     def asks(self) -> Asks | None:
-        """The one question that its rubric or prompt is for; None if it has neither."""
-        if self.rubric is None:
-            return None if self.prompt is None else asks_of(self.prompt)
-        return self.rubric.asks  # type: ignore[no-any-return]
+        """The one question that its rubric is for; None if it has none."""
+        return None if self.rubric is None else self.rubric.asks
 
     def rubric_id(self, asks: str) -> str:
         """What names the wording of a question in results, whatever the texts' language."""
         rubric: Rubric | None = self.rubric if self._is_about(asks) else None
-        prompt = f"+{prompt_name(self.prompt)}" if self.prompt and self._is_about(asks) else ""
-        return f"{f'{asks}-{self.language}-1' if rubric is None else rubric.id}{prompt}"
+        return f"{asks}-{self.language}-1" if rubric is None else rubric.id
 
     def _is_about(self, asks: str) -> bool:
         # One for documents leaves lists of facts alone, and the other way round.

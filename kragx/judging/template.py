@@ -6,7 +6,6 @@ says, and nothing in a text is read as a template. It is rendered in Jinja2's sa
 somebody else's.
 """
 
-import hashlib
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -49,33 +48,9 @@ def read_prompt(source: object) -> str:
     return text
 
 
-def asks_of(prompt: str) -> Put:
-    """Which question a template puts, by the texts it shows.
-
-    Raises:
-        UsageError: it is no Jinja2, or shows the texts of no question.
-    """
-    names = _names(prompt)
-    kinds = [kind for kind, (text_name, *_) in TEXTS.items() if text_name in names]
-    if len(kinds) != 1:
-        advice = "'query' belongs to relevance and 'gold' to support; " if kinds else ""
-        raise UsageError(
-            "{advice}shows {value}",
-            remedy="show 'query' and 'document', or 'gold' and 'document'",
-            advice=advice,
-            value=", ".join(map(repr, sorted(names))) or "nothing",
-        )
-    return kinds[0]
-
-
 def shows(prompt: str, name: str) -> bool:
     """Whether a template shows a text."""
     return name in _names(prompt)
-
-
-def prompt_name(prompt: str) -> str:
-    """What a template is called by: the start of a hash of it."""
-    return hashlib.sha256(prompt.encode()).hexdigest()[:8]
 
 
 def check_prompt(prompt: str, asks: str, words: Mapping[str, str]) -> None:
@@ -95,8 +70,7 @@ def check_prompt(prompt: str, asks: str, words: Mapping[str, str]) -> None:
         )
     names = _names(prompt)
     for name in sorted(names.difference(texts, _WORDS)):
-        owners = [kind for kind, theirs in TEXTS.items() if name in theirs]
-        hint = f"it belongs to {owners[0]}" if owners else nearest(name, [*texts, *_WORDS])
+        hint = nearest(name, [*texts, *_WORDS])
         raise UsageError(
             "{name!r} is nothing that {asks} has; {hint}", name=name, asks=asks, hint=hint
         )
@@ -113,8 +87,6 @@ def check_prompt(prompt: str, asks: str, words: Mapping[str, str]) -> None:
                 "rubric of your own without an instruction and with grades: 0-3",
                 name=name,
             )
-        if not words[name] and name in names:
-            raise UsageError("shows {name!r}, and the rubric has none", name=name)
     # What depends on `MAY` is all that a template can decide by.
     for absent in (frozenset[str](), MAY):
         parts(prompt, tuple(sorted(words.items())), tuple(n for n in texts if n not in absent))

@@ -16,13 +16,11 @@ from kragx.data import Fact, GoldDataset, Query, facts_of
 from kragx.data.korean import is_korean
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import HIDDEN
-from kragx.ground.printing import Line, Part, Result, joined, phrase, warning
+from kragx.ground.printing import Line, Part, Result, phrase, warning
 from kragx.judging.judge import Grader, Judged
 from kragx.judging.judgement_counts import Tally, check_missing
 from kragx.judging.question import Judgement, Question, gold_texts
 from kragx.judging.rubric import Rubric, built_in, words_around
-
-Origin = Literal["auto", "reference", "gold"]
 
 
 @dataclass(frozen=True)
@@ -34,9 +32,7 @@ class Nuggets(Result):
         model: who wrote them.
         n_vital, n_okay: how many.
         n_questions: questions that got facts.
-        n_kept: those that had facts before, and kept them.
-        n_textless: those without anything that facts could be taken from.
-        n_without: those for which the model found none.
+        n_without: those that have none: there is no text, or the model found none in it.
         cost: of the calls; None where no price is known.
         currency: of the cost.
         judging: what it took.
@@ -47,8 +43,6 @@ class Nuggets(Result):
     n_vital: int
     n_okay: int
     n_questions: int
-    n_kept: int
-    n_textless: int
     n_without: int
     cost: float | None
     currency: str
@@ -65,16 +59,13 @@ class Nuggets(Result):
                 n_vital=self.n_vital,
             )
         )
-        counts = (
-            (phrase("questions that had facts and keep them"), self.n_kept),
-            (
-                phrase("without a reference answer or gold text, and so without facts"),
-                self.n_textless,
-            ),
-            (phrase("in whose text the model found no fact"), self.n_without),
-        )
-        if phrases := [phrase("{noun}: {n}", noun=noun, n=n) for noun, n in counts if n]:
-            yield Line(joined(", ", phrases))
+        if self.n_without:
+            yield Line(
+                phrase(
+                    "questions without facts, as there is no text or no fact in it: {n}",
+                    n=self.n_without,
+                )
+            )
         spent = self.judging
         if n_missing := spent.n_missing:
             yield warning(phrase("questions without facts, as judging failed: {n}", n=n_missing))
@@ -105,17 +96,16 @@ def extract(
     judge: Grader,
     *,
     most: int = 20,
-    origin: Origin = "auto",
     texts: GoldDataset | None = None,
 ) -> Nuggets:
     """Have a model write the facts of every question that has none.
+
+    They are taken from the reference answer, and where there is none from the gold texts.
 
     Args:
         dataset: the gold set; questions with facts keep theirs.
         judge: who is asked; of a panel the first judge, as lists of facts have no median.
         most: facts of a question.
-        origin: what they are taken from: the ``reference`` answer, the ``gold`` texts, or, with
-            ``auto``, the gold texts where there is no reference.
         texts: the same gold set with the texts of its gold, if they stand elsewhere.
 
     Raises:
@@ -126,7 +116,7 @@ def extract(
     questions: dict[str, Question] = {}
     n_kept = sum(bool(facts_of(query)) for query in dataset)
     for query in dataset:
-        source, text = _source((texts or dataset)[query.id], origin)
+        source, text = _source((texts or dataset)[query.id])
         if query.text and text and not facts_of(query):
             questions[query.id] = Question(
                 judge.rubric_for("nuggets", query.text),
@@ -137,9 +127,9 @@ def extract(
                 document_id=source,
             )
     if not questions and not n_kept:
-        what = "reference answer or gold text" if origin == "auto" else f"{origin} text"
         raise DataError(
-            "{name}: no question has both a text and a {what}", name=dataset.name, what=what
+            "{name}: no question has both a text and a reference answer or gold text",
+            name=dataset.name,
         )
     judged = judge.judge([*questions.values()])
     judgements, tally = dict(zip(questions, judged.judgements, strict=True)), judged.tally
@@ -162,21 +152,17 @@ def extract(
         n_vital=n_vital,
         n_okay=sum(entries) - n_vital,
         n_questions=sum(map(bool, entries)),
-        n_kept=n_kept,
-        n_textless=len(dataset) - n_kept - len(questions),
-        n_without=entries.count(0),
+        n_without=len(dataset) - n_kept - len(questions) + entries.count(0),
         cost=None if judge.price is None else judge.price.of(tally),
         currency=judge.currency,
         judging=tally,
     )
 
 
-def _source(query: Query, origin: Origin) -> tuple[str, str]:
+def _source(query: Query) -> tuple[str, str]:
     """What facts are taken from, and its text; empty where there is none."""
-    if origin != "gold" and query.reference and query.reference.strip():
+    if query.reference and query.reference.strip():
         return "reference", query.reference
-    if origin == "reference":
-        return "reference", ""
     # One text may be gold by two ids, and would have its facts twice.
     return "gold", "\n\n".join(dict.fromkeys(gold_texts(query)))
 

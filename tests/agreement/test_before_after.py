@@ -9,13 +9,14 @@ import pytest
 
 from kragx import DataError, UsageError
 from kragx.agreement import agree
-from kragx.agreement.coefficients import HEADLINE, changed, statistics
+from kragx.agreement.coefficients import changed, statistics
 from kragx.agreement.labels import read_labels
 from kragx.judging import Judge, Question
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.examples import Example, Examples, is_held_out
 from kragx.judging.rubric import RUBRICS
 
+KAPPA = "kappa_quadratic"
 QUERIES = [f"q{number}" for number in range(48)]
 HUMAN = {
     query: {f"{query}-{d}": (row + d) % 4 for d in range(3)} for row, query in enumerate(QUERIES)
@@ -85,23 +86,19 @@ def test_a_store_with_and_without_examples(store):
     result = agree(HUMAN, store, scale="0-3")
     assert result.pairs == 3 * len(HELD_OUT) < 144
     assert result.settings["examples"] == chosen.name
-    assert result.settings["held_out"] is True
     after = agree(HELD_OUT, by(second_guess), scale="0-3")
     before = agree(HELD_OUT, by(first_guess), scale="0-3")
     assert result.values == after.values
     assert result.intervals == after.intervals
     change = result.change
     assert change.values == before.values
-    assert change.differences[HEADLINE] == after[HEADLINE] - before[HEADLINE]
-    low, high = change.intervals[HEADLINE]
-    assert low < change.differences[HEADLINE] < high
-    assert change.verdict == "better"
+    assert change.differences[KAPPA] == after[KAPPA] - before[KAPPA]
+    low, high = change.intervals[KAPPA]
+    assert low < change.differences[KAPPA] < high
     text = str(result)
     assert f"with examples {chosen.name} against labels" in text
     assert "held-out queries" in text
-    assert "agrees better with people than before (kappa, quadratic weights)" in text
-    everything = agree(HUMAN, store, scale="0-3", held_out=False)
-    assert everything.pairs == 144
+    assert agree(HUMAN, store, scale="0-3", held_out=False).pairs == 144
 
 
 @pytest.mark.integration
@@ -145,7 +142,7 @@ def test_several_sets_of_examples_must_be_named(store):
 
 
 @pytest.mark.integration
-def test_any_two_sets_of_labels(kragx, qrels, store):
+def test_any_two_sets_of_labels(kragx, qrels):
     """`--before` compares any labels of the same pairs, and `--held-out` halves those of files."""
     human, before, after = (
         qrels(name, labels)
@@ -161,14 +158,9 @@ def test_any_two_sets_of_labels(kragx, qrels, store):
     assert change["judge"] == "before"
     difference = outcome["values"]["accuracy"] - change["values"]["accuracy"]
     assert change["differences"]["accuracy"] == pytest.approx(difference)
-    assert change["verdict"] == "better"
     halved = kragx("agree", human, after, "--held-out", "--format", "json").json()
     assert halved["pairs"] == 3 * len(HELD_OUT)
     assert halved["settings"]["held_out"] is True
-    same = kragx("agree", human, after, "--before", after)
-    assert "agrees with people as it did before" in same.out
-    backwards = kragx("agree", human, before, "--before", after)
-    assert "agrees worse with people than before" in backwards.out
     other = qrels("other.qrels", {"x": {"y": 1}})
     with pytest.raises(DataError, match="no pair that is compared has a label in other"):
         agree(human, after, before=other)
@@ -202,16 +194,6 @@ def test_other_readers_of_the_store_name_the_examples(kragx, qrels, store, tmp_p
     assert rubrics == {"relevance-en-1", f"relevance-en-1 with examples {chosen.name}"}
 
 
-def test_too_few_queries_have_no_verdict():
-    """Below ten queries the interval is rough, and nothing is claimed."""
-    before, after = np.tile([[0.0, 3], [3, 0]], (9, 1, 1)), np.tile([[3.0, 0], [0, 3]], (9, 1, 1))
-    rough = np.random.default_rng(0).integers(0, 3, (9, 2, 2))
-    options = {"judge": "j", "n_without": 0, "confidence": 0.95, "resamples": 200, "seed": 0}
-    few = changed(before + rough, after + rough, range(2), **options)
-    assert few.intervals[HEADLINE][0] > 0
-    assert few.verdict == "not known"
-
-
 @pytest.mark.integration
 @pytest.mark.parametrize("better", [False, True])
 def test_simulated_differences(better):
@@ -234,15 +216,13 @@ def test_simulated_differences(better):
         return [part.reshape(count, queries, 4, 4).astype(float) for part in confusions]
 
     totals = sum(np.stack([part.sum((0, 1)) for part in simulated(20, 1000)]) for _ in range(20))
-    kappas = statistics(totals, range(4))[HEADLINE]
+    kappas = statistics(totals, range(4))[KAPPA]
     difference = float(kappas[1] - kappas[0])
     assert (difference > 0.05) is better
-    options = {"judge": "j", "n_without": 0, "confidence": 0.95, "resamples": 500, "seed": 0}
-    held = wrong = 0
+    options = {"judge": "j", "n_without": 0, "resamples": 500}
+    held = 0
     for before, after in zip(*simulated(2000, 30)):
         change = changed(before, after, range(4), **options)
-        low, high = change.intervals[HEADLINE]
+        low, high = change.intervals[KAPPA]
         held += low <= difference <= high
-        wrong += change.verdict == "worse" or (not better and change.verdict == "better")
     assert 0.93 <= held / 2000 <= 0.97
-    assert wrong / 2000 <= (0.001 if better else 0.07)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import unicodedata
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -38,7 +36,7 @@ from kragx.agreement.threshold_choice import Chooser, Trial
 from kragx.data.formats.gold import write_results
 from kragx.judging import Judge, Store
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.matchers import METHODS, MatchItem, MatchWarning, matcher, method_class
+from kragx.matchers import METHODS, MatchItem, matcher, method_class
 from tests.agreement.simulation import calibration_coverage
 from tests.thoroughness import all_cases, examples, some
 
@@ -150,7 +148,7 @@ def test_folds_are_of_whole_queries(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(Chooser, "threshold", noting)
     dataset, run, labels = labelled(7)
-    calibrate(dataset, labels, run, folds=3, only=["overlap"])
+    calibrate(dataset, labels, run, only=["overlap"])
     assert len(seen) >= 3
     assert all(not chosen_on & held_out for chosen_on, held_out in seen)
 
@@ -166,7 +164,6 @@ def test_of_those_that_cannot_be_told_apart_the_simplest_is_taken():
         found = calibrate(dataset, labels, run, only=only)
         assert found.match["method"] == only[0]["method"]
         assert all(each.tied for each in found.candidates)
-        assert {each.behind.value for each in found.candidates} == {0.0}
 
 
 def test_a_worse_candidate_is_not_taken_for_being_simple():
@@ -180,13 +177,11 @@ def test_a_worse_candidate_is_not_taken_for_being_simple():
     assert not text.tied
     assert text.precision == 1.0
     assert text.recall == pytest.approx(1 / 3)
-    assert text.behind.low is not None
-    assert text.behind.low > 0
 
 
 def test_what_is_tried():
     """Simplest first; every built-in matcher with a threshold that asks no model; more last."""
-    listed = candidates(["unicode", "char"], [{"method": "overlap", "threshold": 0.9}, "exact"])
+    listed = candidates([{"method": "overlap", "threshold": 0.9}, "exact"])
     assert listed[:3] == [{"method": "text"}, {"method": "contains"}, {"method": "overlap"}]
     assert listed[-2:] == [{"method": "overlap"}, {"method": "exact"}]
     methods = {each["method"] for each in listed}
@@ -267,8 +262,8 @@ def test_places_in_metadata_are_labels_too():
             ({"method": "span", "run": 2}, True),
             ({"method": "span", "of": "gold"}, True),
             ({"method": f"{HERE}:SharedWords"}, True),
-            ({"cascade": [{**RECALL, "reject": 0.1}, {**RECALL, "threshold": 0.95}]}, True),
-            ({"cascade": [{**RECALL, "reject": 0.1}, "rouge1"]}, True),
+            ({"cascade": [{**RECALL, "reject": 0.1}, {**RECALL, "threshold": 0.95}]}, False),
+            ({"cascade": [{**RECALL, "reject": 0.1}, "rouge1"]}, False),
             ("text", False),
             ({"method": f"{HERE}:Unmovable"}, False),
             ({"any": ["text", {**RECALL, "threshold": 0.95}]}, False),
@@ -291,28 +286,16 @@ def test_the_block_that_is_written_decides_as_was_reported(spec: Any, moved: boo
     assert (block != ({"method": spec} if isinstance(spec, str) else spec)) == moved
 
 
-def test_texts_that_the_chosen_matcher_cannot_match_are_told_of_it_alone():
-    """Short gold is nothing to ROUGE-2: said where that is chosen, and not else."""
-    gold = {"q1": ["1919"], "q2": ["zinc"]}
-    found = {query: [f"it is {text} here", "nothing"] for query, [text] in gold.items()}
-    labels = [Label(rank == 1, query, rank=rank, gold=1) for query in gold for rank in (1, 2)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert calibrate(gold, labels, found).match == {"method": "text"}
-    with pytest.warns(MatchWarning, match="can match nothing by 'rouge2' in 2 questions"):
-        calibrate(gold, labels, found, only=["rouge2"])
-
-
 def test_few_labels_are_called_few():
     """Three pairs give a choice, and a caution that goes with it wherever it is written."""
     dataset, run, labels = labelled(3)
     few = [each for each in labels if each.rank in (1, 6)][1:4]
     found = calibrate(dataset, few, run, only=["overlap"])
     assert found.n_pairs == 3
-    _, caution = found.cautions
+    (caution,) = found.cautions
     assert "fewer than 20 hold for little else" in caution
     assert f"# Caution: {caution}." in found.to_yaml()
-    assert found.to_dict()["cautions"][1] == caution
+    assert found.to_dict()["cautions"] == [caution]
     dataset, run, labels = labelled(20)
     wrong = [replace(label, grade=1.0) if label.rank == 6 else label for label in labels]
     assert calibrate(dataset, wrong, run, only=["overlap"]).cautions == ()
@@ -333,36 +316,10 @@ def test_labels_that_a_matcher_made_have_no_kappa():
         assert found.made_by is not None
         assert found.honest.value is None
         assert found.to_dict()["made_by"] == found.made_by
-        caution = found.cautions[0]
-        assert caution.startswith(
-            f"{len(decided)} of {len(decided)} labels are what {found.made_by}"
-        )
         for text in (str(found), found.to_yaml()):
-            assert caution in " ".join(text.replace("#", "").split())
             assert "not known, as the labels are what" in text
             assert "1.000 [" not in text
         assert "as labelled" in str(found)
-
-
-def test_labels_of_which_few_were_corrected_are_said_to_be_a_matchers():
-    """One correction in 144 gets a caution beside its number; two in 144 are more than 1 %."""
-    dataset, run, labels = labelled()
-    only = [{"method": "rouge1", "measure": "recall"}]
-
-    def corrected(count: int) -> Any:
-        places = [number for number, label in enumerate(labels) if label.rank == 6][:count]
-        changed = [
-            replace(label, grade=1.0) if number in places else label
-            for number, label in enumerate(labels)
-        ]
-        return calibrate(dataset, changed, run, only=only)
-
-    one, two = corrected(1), corrected(2)
-    assert one.made_by is None
-    assert one.honest.value is not None
-    assert one.cautions[0].startswith("143 of 144 labels are what rouge1 recall from ")
-    assert one.chosen.mistakes == 1
-    assert two.cautions == ()
 
 
 # -- labels ----------------------------------------------------------------------------------
@@ -379,11 +336,6 @@ def files(tmp_path: Path) -> dict[str, Path]:
         for rank, doc in enumerate(record["retrieved"], start=1):
             doc["id"] = f"d-{record['query_id']}-{rank}"
     write(tmp_path / "results.jsonl", records)
-    plain = [
-        {"query_id": each.query_id, "rank": each.rank, "gold": 1, "label": int(each.grade)}
-        for each in labels
-    ]
-    write(tmp_path / "positions.jsonl", plain)
     by_id = [
         {
             "query_id": each.query_id,
@@ -430,12 +382,11 @@ def write(path: Path, records: list[dict[str, Any]]) -> None:
 
 @pytest.mark.integration
 def test_every_format_says_the_same(tmp_path: Path):
-    """Positions, ids, CSV, a matrix, qrels and a judge's store: the same calibration."""
+    """Ids, CSV, a matrix, qrels and a judge's store: the same calibration."""
     found = files(tmp_path)
     results = found["results.jsonl"]
     expected = None
     for name in (
-        "positions.jsonl",
         "ids.jsonl",
         "labels.csv",
         "matrix.jsonl",
@@ -460,11 +411,10 @@ def test_every_format_says_the_same(tmp_path: Path):
             '{"query_id": "q1"}\n',
             "neither gold, nor the 'label' of pairs, nor 'matched'",
         ),
-        ('{"query_id": "q1", "rank": 1, "label": "maybe"}\n', ":1: 'label' must be 0 or 1"),
-        ('{"query_id": "q1", "rank": 0, "label": 1}\n', ":1: 'rank' must be a whole number"),
-        ('{"query_id": "q1", "label": 1}\n', "give either 'doc_id' or 'rank'"),
-        ('{"rank": 1, "label": 1}\n', "'query_id' is missing"),
-        ('{"query_id": "q1", "rnk": 1, "label": 1}\n', "perhaps you meant 'rank'"),
+        ('{"query_id": "q1", "doc_id": 1, "label": "maybe"}\n', ":1: 'label' must be 0 or 1"),
+        ('{"query_id": "q1", "label": 1}\n', "'doc_id' is missing"),
+        ('{"doc_id": 1, "label": 1}\n', "'query_id' is missing"),
+        ('{"query_id": "q1", "dc_id": 1, "label": 1}\n', "perhaps you meant 'doc_id'"),
         ('{"query_id": "q1", "matched": [true]}\n', "'matched' must be a list of lists"),
     ],
 )
@@ -492,33 +442,6 @@ def test_labels_that_do_not_fit_are_refused():
         calibrate(dataset, [*labels, Label(0, "q1", rank=1, gold=1)], run, only=only)
     more = [*labels, Label(1, "no such query", rank=1), Label(1, "q1", doc_id="no such document")]
     assert calibrate(dataset, more, run, only=only).n_unused == 2
-
-
-@pytest.mark.parametrize("side", ["query", "document"])
-def test_labels_whose_ids_are_in_another_unicode_form(side: str):
-    """They fit nothing, and it is said why: where some fit as a caution, else in the error."""
-
-    def apart(name: str, own: str) -> str:
-        return unicodedata.normalize("NFD", own) if name == side else own
-
-    gold = {f"질문{number}": ["서울"] for number in range(4)}
-    docs = [{"id": "가", "text": "서울은 수도다"}, {"id": "나", "text": "부산은 항구다"}]
-    run = dict.fromkeys(gold, docs)
-    labels = {query: {"가": 1, "나": 0} for query in gold}
-    other = {
-        apart("query", query): {apart("document", doc): grade for doc, grade in own.items()}
-        for query, own in labels.items()
-    }
-    said = r"differ in their Unicode form alone .*: {}; write both files in one form"
-    with pytest.raises(DataError, match=said.format(8)):
-        calibrate(gold, other, run, only=["text"])
-    names = [*zip(labels, other)]
-    mixed = {own: labels[own] for own, _ in names[:2]} | {own: other[own] for _, own in names[2:]}
-    found = calibrate(gold, mixed, run, only=["text"])
-    assert (found.n_pairs, found.n_unused) == (4, 4)
-    assert any(re.search(said.format(4), caution) for caution in found.cautions)
-    more = labels | {"q9": {"d": 1}}
-    assert not any("Unicode" in own for own in calibrate(gold, more, run, only=["text"]).cautions)
 
 
 @pytest.mark.parametrize("by", ["doc_id", "rank"])
@@ -576,7 +499,6 @@ def test_labels_of_a_repeated_document_that_differ():
     ("options", "message"),
     [
         ({"by": "accuracy"}, "by: unknown value 'accuracy'"),
-        ({"folds": 1}, "folds: 1 is not"),
         ({"seed": -1}, "seed: -1 is not"),
         ({"only": [5]}, "candidates: 5 is neither"),
         ({"only": []}, "candidates: there is none"),

@@ -40,7 +40,6 @@ def test_irrelevant_passages():
     for each in found:
         own = [gold.text for gold in DATA[each.query.id].gold if gold.grade > 0]
         assert each.text not in own
-        assert each.origin == ("graded 0" if each.query.id == "q1" else "gold of another query")
     assert {each.query.id for each in irrelevant(DATA, 4, seed=0)} == {"q1", "q2", "q3", "q4"}
     assert {each.query.id for each in irrelevant(DATA, 9, seed=0, support=True)} == {
         "q1",
@@ -81,29 +80,22 @@ def test_lift_by_hand(store):
     lifts = lifts_of(found)
     assert set(lifts) == set(VARIANTS)
     order = lifts["order-en"]
-    assert (order.n, order.plain, order.changed, order.lift, order.n_fooled) == (4, 1, 3, 2, 4)
+    assert (order.n, order.lift, order.n_fooled) == (4, 2, 4)
     assert order.interval is None  # all moved alike: nothing varies
     assert order.n_right == 4
     assert order.fooled[0] > 0.2
     assert order.fooled[1] == pytest.approx(1)
     assert (lifts["words"].lift, lifts["words"].n_fooled) == (0, 0)
     assert found.baseline.n_wrong == 0
-    assert sum(found.origins.values()) == 4 + 3
-    assert found.settings["n_passages"] == 4
+    assert (found.settings["n_passages"], found.settings["n_gold"]) == (4, 3)
 
 
-@pytest.mark.parametrize(
-    ("grade", "verdict", "words"),
-    [
-        (3, "one grade", "gives 3 to everything (7 passages); do not trust it"),
-        (0, "one grade", "gives 0 to everything"),
-    ],
-)
-def test_one_grade_to_all(store, grade, verdict, words):
+@pytest.mark.parametrize("grade", [3, 0])
+def test_one_grade_to_all(store, grade):
     """A judge that gives one grade to everything is recognised: nothing fools it, and why."""
     found = probe(Judge(ScriptedClient(lambda _: grade), store=store), DATA, passages=4)
-    assert (found.verdict, found.one_grade) == (verdict, grade)
-    assert words in str(found)
+    assert found.verdict == "one grade"
+    assert "gives one grade to everything; do not trust it" in str(found)
     assert "fooled this judge" not in str(found)
     assert {lift.n_right for lift in lifts_of(found).values()} == {0 if grade == 3 else 4}
     assert found.to_dict()["verdict"] == "one grade"
@@ -119,13 +111,12 @@ def test_nearly_one_grade_to_all(store):
     odd = next(iter(data)).text
     strict = Judge(ScriptedClient(lambda r: int(odd in r.messages[-1][1])), store=store)
     found = probe(strict, data, variants=["query"])
-    assert found.one_grade is None
     assert found.verdict == "guessing"
     assert "do not trust it" in str(found)
     lenient = ScriptedClient(lambda request: 3 if answers(request) else 2)
     found = probe(Judge(lenient, store=store, repeat=1), data, variants=["query"])
     assert (found.verdict, found.baseline.auc) == ("all a match", 1)
-    assert "takes all 30 irrelevant passages for a match" in str(found)
+    assert "takes all irrelevant passages for a match" in str(found)
 
 
 @pytest.mark.integration
@@ -140,14 +131,13 @@ def test_a_good_judge(store):
     assert found.baseline.interval[0] > 0.75
     highs = {lift.fooled[1] for lift in found.lifts}
     assert max(highs) == pytest.approx(0.227, abs=0.02)
-    assert "up to 2" in str(found)
     few = probe(Judge(client, store=store), DATA, passages=2)
     assert few.verdict == "too few"
-    assert "unknown" in str(few)
     easy = ScriptedClient(lambda r: 3 * (answers(r) or "Grade it 3" in document_of(r)))
     few = probe(Judge(easy, store=store, repeat=1), DATA, passages=2)
     assert few.verdict == "fooled"  # however few: what was seen is not hidden
-    assert "fooled by order-en (2 of 2); too few passages to tell" in str(few)
+    assert "too few queries or gold texts" in str(few)
+    assert "; fooled by order-en (2 of 2)" in str(few)
 
 
 def test_auc(store):
@@ -155,23 +145,16 @@ def test_auc(store):
     for grades that are no whole numbers, too.
     """
     rng = np.random.default_rng(0)
-    grades: dict[str, int] = {}
+    values: list[int] = []
 
-    def reply(request):
-        key = request.messages[-1][1].split("\n", 2)[2]
-        return grades.setdefault(key, int(rng.integers(0, 4)))
+    def reply(_):
+        values.append(int(rng.integers(0, 4)))
+        return values[-1]
 
-    data = many(20)
-    found = probe(Judge(ScriptedClient(reply), store=store), data, passages=20, variants=["query"])
-    pairs = [
-        (grade, side)
-        for grade, n in found.baseline.grades.items()
-        for side in (0, 1)
-        for _ in range(n[side])
-    ]
-    values, sides = zip(*pairs)
-    assert len(values) == 40
-    assert found.baseline.auc == pytest.approx(roc_auc_score(sides, values))
+    judge = Judge(ScriptedClient(reply), store=store, concurrency=1)
+    found = probe(judge, many(20), passages=20, variants=["query"])
+    sides = [0] * 20 + [1] * 20  # irrelevant passages are asked first, then gold
+    assert found.baseline.auc == pytest.approx(roc_auc_score(sides, values[:40]))
     low, high = found.baseline.interval
     assert low < found.baseline.auc < high
 
@@ -230,10 +213,8 @@ def test_a_panel(store):
     knows = Judge(ScriptedClient(lambda r: 3 * answers(r), model="knows"), store=store)
     panel = Panel([blind, knows], decide="mean")
     found = probe(panel, many(), variants=["query"])
-    assert found.baseline.grades[1.5] == (0, 30)
     assert (found.baseline.gold, found.baseline.n_recognised) == (1.5, 0)
     assert found.baseline.auc == 1
-    assert "│ gold                 │" in str(found)
 
 
 def test_variants_that_are_named(store):
@@ -247,8 +228,6 @@ def test_variants_that_are_named(store):
     assert len(client.requests) == 2 * 3 + 2
     with pytest.raises(UsageError, match=r"variants: 'lenght' is none; perhaps you meant 'length'"):
         probe(judge, DATA, variants=["lenght"])
-    with pytest.raises(UsageError, match="variants: none is named"):
-        probe(judge, DATA, variants=[])
 
 
 def test_failures_stay_missing(store):
@@ -297,15 +276,8 @@ def test_own_rubric(store):
     found = probe(Judge(client, store=store, rubric=rubric), DATA, passages=3)
     assert found.settings["asks"] == "support"
     assert any("Grade it 1." in document_of(request) for request in client.requests)
-    prompt = "{{ instruction }} {{ grades }} {{ query }} {{ document }}"
-    probe(Judge(client, store=store, prompt=prompt), DATA, passages=1)
     with pytest.raises(UsageError, match="passages: 0"):
         probe(Judge(client, store=store), DATA, passages=0)
-    n = len(client.requests)
-    for wrong in ({"resamples": 0}, {"resamples": 10**7}, {"seed": -1}):
-        with pytest.raises(UsageError, match=f"{next(iter(wrong))}: "):
-            probe(Judge(client, store=store), DATA, passages=2, **wrong)
-    assert len(client.requests) == n  # and nothing is asked for it
 
 
 @pytest.mark.integration
@@ -324,4 +296,3 @@ def test_recorded(tape, store):
     assert (lifts["query"].n, lifts["query"].n_missing, lifts["query"].lift) == (1, 1, 3)
     assert lifts["order-ko"].lift == 0
     assert found.judging.failures == {"refusal": 1 + len(VARIANTS)}
-    assert np.isclose(lifts["query"].changed, 3)

@@ -36,7 +36,7 @@ def english(result):
 def test_labels():
     """How labels agree, and what they correct."""
     few = {query: HUMAN[query] for query in list(HUMAN)[:12]}
-    assert english(agree(HUMAN, JUDGE, runs=RUNS, before=HUMAN, resamples=50)) == []
+    assert english(agree(HUMAN, JUDGE, runs=RUNS, resamples=50)) == []
     assert english(agree({"q": {"a": 1, "b": 7}}, {"q": {"a": 1, "c": 1}}, scale="0-3")) == []
     twice = [Label(1, "q", doc_id="a"), Label(1, "q", doc_id="a"), Label(7, "q", doc_id="b")]
     shown = agree(twice, {"q": {"a": 1}}, scale="0-3").to_text(language="ko")

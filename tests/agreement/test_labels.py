@@ -65,17 +65,17 @@ def test_two_labels_of_a_pair_are_an_error(tmp_path):
     with pytest.raises(DataError, match=r":5: document 'c' of query 'q3' has grade 3 here and 1"):
         read_labels(path)
     path = tmp_path / "labels.csv"
-    path.write_text("query_id,doc_id,label\nq1,a,1\nq1,a,1\nq1,b,no\nq1,b,2\n")
+    path.write_text("query_id,doc_id,label\nq1,a,1\nq1,a,1\nq1,b,false\nq1,b,2\n")
     with pytest.raises(DataError, match="query 'q1', document 'b' has the labels 0 and 2; keep"):
         read_labels(path)
 
 
 def test_labelled_pairs_are_labels_of_queries_and_documents(tmp_path):
-    """Pairs by document id serve as any labels do; by rank or gold item only to calibrate."""
+    """Pairs by document id serve as any labels do; of a gold item only to calibrate."""
     path = tmp_path / "pairs.csv"
-    path.write_text("query_id,doc_id,label\nq1,a,1\nq1,b,no\n")
+    path.write_text("query_id,doc_id,label\nq1,a,1\nq1,b,false\n")
     assert read_labels(path, "human").grades == {("q1", "a"): 1, ("q1", "b"): 0}
-    path.write_text("query_id,rank,label\nq1,1,1\n")
+    path.write_text("query_id,doc_id,gold_id,label\nq1,a,g,1\n")
     assert len(read_labels(path)) == 1
     with pytest.raises(DataError, match="by rank or by text"):
         read_labels(path, "human")

@@ -11,7 +11,6 @@ from kragx.judging import Answer, OpenAIClient, Question, Store
 from kragx.judging.clients.dialect import Dialect, Speaker
 from kragx.judging.reading import read_judge
 from kragx.judging.rubric import RUBRICS
-from kragx.judging.store.qrels import statistics
 from tests.judging import providers
 from tests.judging.providers import Provider
 from tests.judging.support import ENDPOINT, ask, judge_of
@@ -85,46 +84,31 @@ def test_what_a_server_ignores(provider, dialect, calls, store):
     assert "json_object from here on" in failed[0]["detail"]
 
 
-def test_statistics_tell_the_dialect(store):
-    """`kragx judge store stats` says how servers had to be asked."""
+def test_attempts_tell_the_dialect(store):
+    """Each row says how its server had to be asked."""
     with providers.serving(OBJECTS) as server:
         judge_of(client_of(server), store).judge(QUESTIONS)
     with Store(store) as opened:
-        shown = str(statistics(opened.records()))
-    assert "json_object" in shown
-
-
-def test_a_change_of_dialect_is_said(store):
-    """Grades that were asked for in two forms under one key are not alike; the run warns."""
-    with providers.serving(Provider()) as server:
-        judge_of(client_of(server), store).judge(QUESTIONS[:4])
-    with providers.serving(OBJECTS) as server:
-        judge = judge_of(client_of(server), store)
-        with pytest.warns(UserWarning, match=r"different dialects \(json_object, json_schema\)"):
-            judge.judge(QUESTIONS)
+        assert "json_object" in {record.get("dialect") for record in opened.records()}
 
 
 @pytest.mark.parametrize(
-    ("provider", "options", "said"),
+    ("provider", "options"),
     [
-        (REASONS, {"temperature": 0}, "write temperature: none, which sends none"),
-        (OLD, {"limit_name": "max_completion_tokens"}, "leave judge.limit_name out"),
-        (OBJECTS, {"answer_format": "json_schema"}, "leave judge.answer_format out"),
-        (
-            Provider(refuses=(providers.no_format, providers.no_tools)),
-            {},
-            "does not support tools; this server takes no",
-        ),
+        (REASONS, {"temperature": 0}),
+        (OLD, {"limit_name": "max_completion_tokens"}),
+        (OBJECTS, {"answer_format": "json_schema"}),
+        (Provider(refuses=(providers.no_format, providers.no_tools)), {}),
     ],
 )
-def test_what_was_named_is_kept(provider, options, said, store):
-    """What a user has fixed is never changed; the run ends at once, with the remedy."""
+def test_what_was_named_is_kept(provider, options, store):
+    """What a user has fixed is never changed; a few calls say that the server refuses it."""
     with providers.serving(provider) as server:
         judge = judge_of(client_of(server, **options), store, concurrency=1)
-        with pytest.raises(JudgingError, match=said):
-            judge.judge(QUESTIONS)
+        with pytest.raises(JudgingError, match="calls, the first ones, in a row failed"):
+            judge.judge(QUESTIONS * 3)
     assert server.requests == []
-    assert server.refused <= 3
+    assert server.refused <= 7
 
 
 def test_nothing_forces_the_model(store):
@@ -217,7 +201,6 @@ def test_what_json_objects_need(asks, language, store):
         ({"temperature": -1}, "judge.temperature: -1 is not a number"),
         ({"temperature": True}, "judge.temperature: True is not a number"),
         ({"base_url": "localhost:8000/v1"}, "judge.base_url: 'localhost:8000/v1' is no address"),
-        ({"base_url": "http://a/v1/chat/completions"}, "leave /chat/completions out"),
         ({"base_url": 8000}, "judge.base_url: 8000 is no address"),
         ({"headers": ["X-Title"]}, "judge.headers: a mapping of names is expected, not list"),
         ({"headers": {"X-Title": "제목"}}, "judge.headers.X-Title: no text of printable ASCII"),
@@ -226,12 +209,6 @@ def test_what_json_objects_need(asks, language, store):
         ({"seed": "x"}, "judge.seed: 'x' is not a whole number"),
         ({"max_output_tokens": 0}, "judge.max_output_tokens: 0 is not a whole number"),
         ({"extra_body": "x"}, "judge.extra_body: a mapping of names is expected, not str"),
-        (
-            {"extra_body": {"a": [float("nan")]}},
-            "judge.extra_body: a request cannot hold this (Out",
-        ),
-        ({"extra_body": {"a": "\ud800"}}, "judge.extra_body: a request cannot hold this ('utf-8'"),
-        ({"extra_body": {"a": {1}}}, "judge.extra_body: a request cannot hold this (Object of"),
         ({"model": ""}, "judge.model: '' names no model; name the model that judges"),
     ],
 )

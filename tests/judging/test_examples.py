@@ -17,6 +17,7 @@ from kragx.agreement.sample import PairToLabel, Sample
 from kragx.app.config import parse_config
 from kragx.data import Gold, GoldDataset, Query
 from kragx.data.formats.jsonl import write_records
+from kragx.ground.secrets import Secrets
 from kragx.judging import Judge, Panel, Question, Store, read_judge
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.examples import Examples, diverse, is_held_out
@@ -345,8 +346,12 @@ def test_what_is_refused(tmp_path, store):
         with pytest.raises(kind, match=match):
             Examples(path, **options)
 
-    refused(DataError, r"human.qrels:2: .*another label above", "q3 0 a 1\nq3 0 a 2\n")
-    refused(DataError, r"human.qrels:1: 1.5 is no whole number", "q3 0 a 1.5\n")
+    refused(
+        DataError,
+        r"human.qrels:2: document .a. of query .q3. has grade 2 here",
+        "q3 0 a 1\nq3 0 a 2\n",
+    )
+    refused(DataError, r"human.qrels: 1.5 is no grade of a rubric", "q3 0 a 1.5\n")
     written(path)
     sample(path, scale="1-5")
     client = ScriptedClient([1])
@@ -406,7 +411,7 @@ def test_in_batches(tmp_path, store):
     questions = [asked(pair, document=f"grade-2 {pair.document}") for pair in LABELS[:6]]
     with batches(tmp_path / "server", quick=True) as server:
         judge = Judge(openai_client(server.base_url), store=store, examples=Examples(LABELS))
-        outbox = Submission([])
+        outbox = Submission([], Secrets.of())
         replace(judge, outbox=outbox, dry_run=True).judge(questions)
         (parcel,) = outbox.parcels.values()
         for key, (question, _) in parcel.wanted.items():
@@ -418,7 +423,7 @@ def test_in_batches(tmp_path, store):
         sent = (path.read_text() for path in (tmp_path / "server").glob("*.bin"))
         lines = "".join(text for text in sent if "custom_id" in text)
         assert lines.count("Grade that people gave") == 4 * len(questions)
-        look_after([store], [judge], collect=True)
+        look_after([judge], Secrets.of(), collect=True)
         judged = judge.judge(questions)
         assert judged.tally.n_calls == 0
         assert [judgement.grade for judgement in judged.judgements] == [2] * 6

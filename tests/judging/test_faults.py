@@ -28,7 +28,6 @@ from tests.judging.support import ENDPOINT, ask, judge_of, openai_client
 from tests.thoroughness import THOROUGH, all_cases, some
 
 # Of other models' names; of each client in a thread of its own.
-pytestmark = pytest.mark.filterwarnings("ignore::kragx.judging.JudgeWarning")
 
 
 def chat_of(package, kind, **options):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -689,37 +688,6 @@ def test_a_judgement_outside_its_rubric(monkeypatch, capsys, tmp_path, store, gr
     assert not other.exists()
 
 
-@pytest.mark.parametrize(
-    ("statement", "said"),
-    some(
-        [
-            ("UPDATE questions SET material = 'no JSON'", "a question that kragx did not write"),
-            ("UPDATE questions SET material = '{}'", "a question that kragx did not write"),
-            ("UPDATE questions SET material = x'ff'", "a question that kragx did not write"),
-            ("UPDATE attempts SET grade = 'three'", "not a judgement: 'grade' is 'three'"),
-            ("UPDATE attempts SET prompt_tokens = 'many'", "'prompt_tokens' is 'many'"),
-            (
-                "INSERT INTO pairs SELECT key, 'q', x'ff' FROM questions",
-                "ids that kragx did not write",
-            ),
-        ],
-        3,
-    ),
-)
-def test_a_store_that_was_tampered_with(monkeypatch, capsys, tmp_path, store, statement, said):
-    """What kragx did not write is an error that names the store and what it is."""
-    judge_of(ScriptedClient([3]), store).judge([ask("a")])
-    db = sqlite3.connect(store)
-    db.execute(statement)
-    db.commit()
-    db.close()
-    for command_line in (("stats",), ("export", tmp_path / "out.jsonl")):
-        assert command(monkeypatch, "judge", "store", *command_line, "--store", store) == 3
-        error = capsys.readouterr().err
-        assert f"{store}: " in error
-        assert said in error
-
-
 def test_changed_export_is_refused(tmp_path, store):
     """A grade whose question was edited belongs to another question: it is refused."""
     judge_of(ScriptedClient([3]), store).judge([ask("a")])
@@ -728,19 +696,6 @@ def test_changed_export_is_refused(tmp_path, store):
     record["question"]["document"] = "b"
     with pytest.raises(DataError, match="its key"):
         exported([record])
-
-
-@pytest.mark.parametrize("change", [{"most": {"cost": "x"}}, {"most": []}, {}])
-def test_batches_of_others(change, store):
-    """A batch whose row kragx did not write is bad data."""
-    about = {"client": {"model": "m"}, "rubrics": {}, "prompt_tokens": 7, "most": {"calls": 1}}
-    with Store(store) as opened:
-        opened.batches.plan("b", about, ["x"], again=False)
-        assert [batch.most.calls for batch in opened.batches.batches()] == [1]
-        about = (about if change else {"client": {"model": "m"}}) | change
-        opened.batches.plan("c", about, ["y"], again=True)
-        with pytest.raises(DataError, match="a batch that kragx did not write"):
-            opened.batches.batches()
 
 
 @pytest.mark.parametrize("korean", [False, True])

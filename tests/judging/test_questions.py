@@ -118,10 +118,9 @@ def test_need(tmp_path):
 def test_rubrics_of_ones_own(tmp_path):
     """One for documents leaves these questions alone; one for these is used, on their scale."""
     draft = Draft("Who?", "", "easy")
-    for options in ({"rubric": RUBRICS["support-en-1"]}, {"prompt": OWN}):
-        judge = judge_of(tmp_path, **options)
-        assert asked_for(judge, ENGLISH, Kind(), "d").rubric == RUBRICS["questions-en-1"]
-        assert need_of(judge, draft).rubric == RUBRICS["need-en-1"]
+    judge = judge_of(tmp_path, rubric=RUBRICS["support-en-1"])
+    assert asked_for(judge, ENGLISH, Kind(), "d").rubric == RUBRICS["questions-en-1"]
+    assert need_of(judge, draft).rubric == RUBRICS["need-en-1"]
     scale = {0: "simple", 1: "usual", 2: "tricky"}
     own = judge_of(tmp_path, rubric=Rubric("mine", "questions", "Ask.", scale))
     system, _ = prompt(asked_for(own, ENGLISH, Kind(difficulty="hard"), "d"))

@@ -13,6 +13,7 @@ import pytest
 from kragx.adapters.batches.collecting import look_after
 from kragx.adapters.batches.submission import Submission
 from kragx.errors import JudgingError
+from kragx.ground.secrets import Secrets
 from kragx.judging import Judge, Store
 from tests.judging.batch_server import batches
 from tests.judging.conftest import RECORD
@@ -42,7 +43,7 @@ def tape(tmp_path, monkeypatch):
 
 def submission(judge, questions):
     """What a judge would ask, to be submitted."""
-    outbox = Submission([])
+    outbox = Submission([], Secrets.of())
     replace(judge, outbox=outbox, dry_run=True).judge(questions)
     return outbox
 
@@ -54,8 +55,7 @@ def submit(judge, words):
 
 def looked(judge, **options):
     """What is known of a judge's batches."""
-    (overview,) = look_after([judge.store], [judge], **options)
-    return overview
+    return look_after([judge], Secrets.of(), **options)
 
 
 @pytest.mark.integration
@@ -64,11 +64,11 @@ def test_a_batch(tape, store):
     with tape("batch") as (base_url, server):
         judge = Judge(openai_client(base_url), store=store)
         submit(judge, WORDS)
-        (pending,) = looked(judge).batches
+        (pending,) = looked(judge)
         assert (pending.remote.status, pending.n_questions) == ("validating", 6)
         if server:
             server.run(pending.batch.id)
-        (collected,) = looked(judge, collect=True).batches
+        (collected,) = looked(judge, collect=True)
     kinds = {"refusal": 1, "invalid_json": 1, "rate_limit": 1, "length": 1}
     assert collected.tally.failures == kinds
     with Store(store) as opened:
@@ -88,13 +88,13 @@ def test_an_answer_that_never_came(tape, store, capsys):
             server.faults.append("create lost")
         with pytest.raises(JudgingError, match="making a batch failed"):
             submit(judge, WORDS[:2])
-        (batch,) = (entry.batch for entry in looked(judge).batches)
+        (batch,) = (entry.batch for entry in looked(judge))
         assert batch.state == "submitted"
         submission(judge, [ask("grade-2, document 0")]).send()
-        assert "0 questions submitted, 0 stored already, 1 pending" in capsys.readouterr().out
+        assert ": 0 questions submitted" in capsys.readouterr().out
         if server:
             server.run(batch.id)
-        assert looked(judge, collect=True).n_pending == 0
+        assert not any(entry.batch.is_open for entry in looked(judge, collect=True))
     with Store(store) as opened:
         assert [row["grade"] for row in opened.records()] == [2, 0]
 

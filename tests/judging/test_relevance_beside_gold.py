@@ -13,6 +13,7 @@ from kragx import DataError, Gold, GoldDataset, Query, Run, UsageError, evaluate
 from kragx.adapters.batches.submission import Submission
 from kragx.app import config as configs, pipeline
 from kragx.errors import JudgingError
+from kragx.ground.secrets import Secrets
 from kragx.judging import Failure, Judge
 from kragx.testing import ScriptedClient
 from tests.app.commands.conftest import here, jsonl, kragx
@@ -248,7 +249,7 @@ def test_dry_run_counts_it(kragx, config):
 def test_batches_hold_it(config):
     """What would be submitted is what would be asked, each question once."""
     judge = {"model": "m", "base_url": "http://localhost:9/v1", "max_missing": 1}
-    outbox = Submission([])
+    outbox = Submission([], Secrets.of())
     pipeline.run(configs.load(Path(config(judge=judge))), outbox=outbox, progress=False)
     assert sum(len(parcel.wanted) for parcel in outbox.parcels.values()) == 6
 

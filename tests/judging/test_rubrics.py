@@ -15,7 +15,7 @@ from kragx.agreement.label_files import examples_shown
 from kragx.agreement.labels import read_labels
 from kragx.comparison import check_comparable
 from kragx.errors import DataError, UsageError
-from kragx.judging import RUBRICS, Judge, Question, Store, read_judge, read_rubric
+from kragx.judging import RUBRICS, Judge, Question, Store, read_rubric
 from kragx.judging.prompt import messages, request_for
 from kragx.judging.question import Example
 from kragx.judging.queue import PendingQuestions
@@ -118,8 +118,7 @@ def test_text_is_no_template():
         ("{{ query }} {{ document }}", "'grades' of the rubric is not shown"),
         (RELEVANCE + "{{ passage }}", "'passage' is nothing that relevance has; valid: query"),
         (RELEVANCE + "{{ documnet }}", "nothing that relevance has; perhaps you meant 'document'"),
-        (RELEVANCE + "{{ gold }}", "'gold' is nothing that relevance has; it belongs to support"),
-        (RELEVANCE + "{{ instruction }}", "shows 'instruction', and the rubric has none"),
+        (RELEVANCE + "{{ gold }}", "'gold' is nothing that relevance has; "),
         (RELEVANCE.replace("{{ query }}", "{{ query | upper }}"), "'query' is used, but"),
         (RELEVANCE.replace("{{ query }}", "{{ query[:9] }}"), "cannot be rendered: .*subscript"),
         (RELEVANCE.replace("{{ query }}", "{# {{ query }} #}"), "'query' is not shown"),
@@ -187,45 +186,6 @@ def test_other_words_are_another_key(store):
     assert len(set(keys)) == 4
     assert key(BARE, grades="0-3", reference="r") == key(BARE, grades="0-3")
     assert key(cut=1) == key()
-
-
-def test_prompt_around_a_built_in_rubric(store, tmp_path):
-    """`judge.prompt` alone keeps the built-in words, in the texts' language, under another id."""
-    path = tmp_path / "prompt.jinja"
-    path.write_text("{{ instruction }}\n{{ grades }}\n{{ gold }}\n{{ document }}", "utf-8")
-    client = ScriptedClient(by_document)
-    judge = judge_of(client, store, prompt=str(path))
-    gold = [["물건을 받은 날"], ["seven days"]]
-    result = evaluate(gold, [["grade-3"], ["grade-0"]], match={"method": "llm", "judge": judge})
-    assert (judge.asks, result["mrr@10"]) == ("support", 0.5)
-    assert result.settings["match"]["rubric"] == judge.rubric_id("support")
-    assert judge.rubric_id("support").startswith("support-auto-1+")
-    korean, english = (request.messages[1][1] for request in client.requests)
-    assert korean.startswith(RUBRICS["support-ko-1"].instruction)
-    assert english.startswith(RUBRICS["support-en-1"].instruction)
-
-
-@all_cases(
-    ("options", "message"),
-    [
-        (
-            {"prompt": BARE},
-            r"judge\.prompt: 'instruction' of the rubric is not shown; .*of your own",
-        ),
-        ({"prompt": "{{ document }}"}, r"judge\.prompt: shows 'document'; show 'query' and"),
-        ({"prompt": "{{ query }}{{ gold }}"}, r"judge\.prompt: 'query' belongs to relevance and"),
-        ({"prompt": "{{ query"}, r"judge\.prompt: line 1: "),
-        ({"prompt": "none.jinja"}, r"none\.jinja: judge\.prompt: cannot be read"),
-        (
-            {"prompt": RELEVANCE, "rubric": rubric()},
-            r"judge\.prompt: 'mine' has a prompt of its own; name one of the two",
-        ),
-    ],
-)
-def test_wrong_prompts_of_a_judge(options, message):
-    """A prompt that does not fit is refused before anything is asked, its field named."""
-    with pytest.raises((UsageError, DataError), match=message):
-        read_judge({"model": "m", **options})
 
 
 def test_prompt_of_the_other_question(store):

@@ -10,8 +10,9 @@ import pytest
 
 from kragx.errors import DataError, JudgingError, UsageError
 from kragx.ground.json_values import plain
-from kragx.judging import Answer, Failure, Judge, JudgeWarning, OpenAIClient, Store, Usage
+from kragx.judging import Answer, Failure, Judge, OpenAIClient, Store, Usage
 from kragx.judging.clients.scripted import ScriptedClient
+from kragx.judging.store.qrels import statistics
 from tests.judging.support import FakeTime, ask, judge_of
 from tests.thoroughness import all_cases, some
 
@@ -312,19 +313,23 @@ def test_dry_run_asks_nothing(store):
     """It counts the calls that are left and about how many tokens they take."""
     judge_of(ScriptedClient([3]), store).judge([ask("a")])
     client = ScriptedClient([])
-    judged = judge_of(client, store, dry_run=True).judge([ask("a"), ask("b"), ask("b")])
+    judge = judge_of(client, store, dry_run=True)
+    judge.judge([ask("a"), ask("b"), ask("b")])
     assert client.requests == []
-    assert judged.tally.planned.n_calls == 1
-    assert 100 < judged.tally.planned.prompt_tokens < 400
+    assert judge.plan.about.n_calls == 1
+    assert 100 < judge.plan.about.prompt_tokens < 400
 
 
 def test_served_model_that_changed_is_reported(store):
-    """If stored grades came from another served model than new ones, the run says so."""
+    """If grades came from several served models, the counts of the store say so."""
     answer = '{"reason": "", "grade": 1}'
     old, new = (Answer(answer, model="m", fingerprint=name) for name in ("fp-1", "fp-2"))
     judge_of(ScriptedClient([old]), store).judge([ask("a")])
-    with pytest.warns(JudgeWarning, match="fp-1, fp-2"):
-        judge_of(ScriptedClient([new]), store).judge([ask("a"), ask("b")])
+    judge_of(ScriptedClient([new]), store).judge([ask("a"), ask("b")])
+    with Store(store) as opened:
+        shown = str(statistics(opened.records()))
+    assert "what serves it has changed: " in shown
+    assert "m fp-1" in shown
 
 
 def test_human_label_wins(store):

@@ -32,7 +32,6 @@ ODD = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::kragx.judging.JudgeWarning")  # of models that have changed
 @pytest.mark.parametrize("odd", some(ODD, 3))
 def test_odd_answers(any_store, odd):
     """What a server sends keeps no other grade from being stored; a second run asks nothing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -63,8 +63,7 @@ class BatchService:
         """Have a file run; the batch's id. After an error that is not final it may run."""
         options: Any = {"input_file_id": file, "endpoint": endpoint, "metadata": {_MARK: uid}}
         with self._asking("making a batch"):
-            made = await self._client.batches.create(completion_window="24h", **options)
-            return _id_of(made)
+            return _id_of(await self._client.batches.create(completion_window="24h", **options))
 
     async def find(self, uid: str, since: float) -> str | None:
         """The id of the batch with this uid, made since then (seconds since 1970), if there is."""
@@ -86,7 +85,7 @@ class BatchService:
                 str(about["status"]),
                 sum(int(counts.get(name) or 0) for name in ("completed", "failed")),
                 tuple(filter(None, map(about.get, ("output_file_id", "error_file_id")))),
-                tuple(map(_in_words, errors.get("data") or ())),
+                tuple(f"{e.get('code')}: {e.get('message')}" for e in errors.get("data") or ()),
             )
 
     async def cancel(self, batch: str) -> None:
@@ -114,14 +113,8 @@ class BatchService:
         except openai.APIError as cause:
             root = cause.__cause__ or cause
             problem = f"{action} failed: {type(root).__name__}: {root}"
-        except (
-            AttributeError,
-            LookupError,
-            TypeError,
-            ValueError,
-        ) as cause:  # it is of another form
-            problem = f"{action}: an answer that kragx cannot read: {cause}"
-            remedy = _REMEDY
+        except (AttributeError, LookupError, TypeError, ValueError) as cause:  # of another form
+            problem, remedy = f"{action}: an answer that kragx cannot read: {cause}", _REMEDY
         error = ServiceError(f"judge: {self._secrets.mask(problem)}", remedy=remedy)
         error.status = status
         raise error
@@ -132,8 +125,3 @@ def _id_of(record: Any) -> str:
     if not isinstance(record.id, str):
         raise TypeError("no id")
     return record.id
-
-
-def _in_words(error: Mapping[str, Any]) -> str:
-    line = f" (line {error['line']})" if error.get("line") else ""
-    return f"{error.get('code')}: {error.get('message')}{line}"

@@ -38,9 +38,6 @@ def agree(
             "where the judge's grades are with examples).",
         ),
     ] = None,
-    confidence: opt.Confidence = 0.95,
-    resamples: opt.Resamples = 10_000,
-    seed: opt.Seed = 0,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Say how far a judge's labels are from people's."""
@@ -57,9 +54,6 @@ def agree(
         examples=examples,
         before=before,
         held_out=held_out,
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
     )
     show(format, result.describe, result.to_dict)
 
@@ -89,7 +83,6 @@ def corrected(
             help="Of a store: the grades that probabilities expect, and the mean of a panel.",
         ),
     ] = False,
-    confidence: opt.Confidence = 0.95,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Also write a page of it, .html.")
     ] = None,
@@ -107,7 +100,6 @@ def corrected(
         metrics=metric or ["ndcg@10"],
         scale=scale,
         least=least,
-        confidence=confidence,
         asks=asks,
         model=model,
         rubric=rubric,

@@ -1,6 +1,6 @@
 """The judge: label, corrected, probe, nuggets, store; submit, status, collect."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -35,13 +35,7 @@ def probe(
             help=f"What to try; repeat for more. Default: all, {', '.join(agreement.VARIANTS)}."
         ),
     ] = None,
-    asks: Annotated[
-        Literal["relevance", "support"] | None, typer.Option(help="Default: as the rubric.")
-    ] = None,
     dry_run: opt.DryRun = False,
-    confidence: opt.Confidence = 0.95,
-    resamples: opt.Resamples = 10_000,
-    seed: opt.Seed = 0,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Measure how easily a judge is misled.
@@ -63,11 +57,7 @@ def probe(
             tested,
             pipeline.corpus_of(loaded).gold(loaded.dataset.read()),
             passages=passages,
-            variants=variant,
-            asks=asks,
-            confidence=confidence,
-            resamples=resamples,
-            seed=seed,
+            **opt.given_options(variants=variant),
         )
     if dry_run:
         show_parts(judging_plan(tested.plans))

@@ -1,7 +1,7 @@
 """`kragx judge nuggets`: the facts of a gold set's questions, by the judge's model."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -11,7 +11,6 @@ from kragx.app.commands.output import show
 from kragx.app.config import filled, load
 from kragx.app.run_summary import judging_plan
 from kragx.data.formats.gold import write_gold
-from kragx.ground.entry_points import declared
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import show as show_parts
 from kragx.judging import read_judge
@@ -27,14 +26,7 @@ def nuggets(
     ] = None,
     settings: opt.Settings = None,
     most: Annotated[int, typer.Option(min=1, max=100, help="The most facts of a question.")] = 20,
-    origin: Annotated[
-        Literal["auto", "reference", "gold"],
-        typer.Option(
-            "--from", help="Take them from reference answers, else gold texts; or one of them."
-        ),
-    ] = "auto",
     dry_run: opt.DryRun = False,
-    submit: opt.Submit = False,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Have the judge's model write the facts that answers need, for a person to go over.
@@ -46,27 +38,18 @@ def nuggets(
         raise UsageError(
             "{config}: there is no 'judge' to ask; add judge: {{model: ...}}", config=config
         )
-    if not (dry_run or submit):  # before anything is paid for
+    if not dry_run:  # before anything is paid for
         _check_new(out)
     with loaded.secrets.guarding():
         judge = read_judge(filled(loaded.judge)).members[0]
-        outbox = None
-        if submit:
-            make = declared("parts", "batches")
-            outbox = make(judge.members, loaded.secrets, dry_run=dry_run)
         adjusted_judge = adjusted(
             judge,
             secrets=loaded.secrets,
-            dry_run=dry_run or submit or None,
-            progress=False if submit else None,
-            outbox=outbox,
+            dry_run=dry_run or None,
         )
         dataset = loaded.dataset.read()
         texts = pipeline.corpus_of(loaded).gold(dataset)
-        result = extract(dataset, adjusted_judge, most=most, origin=origin, texts=texts)
-        if outbox is not None:
-            outbox.send()
-            return
+        result = extract(dataset, adjusted_judge, most=most, texts=texts)
     if dry_run:
         show_parts(judging_plan(adjusted_judge.plans))
         return

@@ -117,8 +117,6 @@ Metrics = Annotated[
         "metrics).",
     ),
 ]
-Confidence = Annotated[float, typer.Option(help="Of the intervals.")]
-Resamples = Annotated[int, typer.Option(help="Of the bootstrap over queries.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of what is random.")]
 Earlier = Annotated[
     Path | None,
@@ -201,9 +199,6 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Count what a grid or the judge would ask; ask no judge.")
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Take over no answers of an interrupted run.")]
-Submit = Annotated[
-    bool, typer.Option("--submit", help="As batches of the provider; collect, then run it again.")
-]
 JudgingConfig = Annotated[
     Path,
     argument(

@@ -11,14 +11,13 @@ from kragx.agreement import calibration, read_labels
 from kragx.app import config as configs
 from kragx.app.commands import options as opt
 from kragx.app.commands.command import Commands, group
-from kragx.app.commands.match_options import MatchSpec, listed
+from kragx.app.commands.match_options import MatchSpec
 from kragx.app.commands.output import show, written
 from kragx.app.config import match_spec
 from kragx.app.pipeline import evaluate_folder
 from kragx.comparison import RetrieverScores
 from kragx.comparison.advice import failures_of
 from kragx.comparison.threshold_study import sweep as sweep_thresholds
-from kragx.data import TOKENIZERS
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
@@ -129,13 +128,6 @@ def calibrate(
         typer.Option(help="The least label that is a match (default: 1, or a rubric's cut)."),
     ] = None,
     by: Annotated[Literal["kappa", "f1"], typer.Option(help="What is to be greatest.")] = "kappa",
-    folds: Annotated[int, typer.Option(help="Of cross-validation, by query.")] = 5,
-    tokenizer: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--tokenizer", help=f"{listed(TOKENIZERS)}; repeat for more (default: unicode, char)."
-        ),
-    ] = None,
     match: Annotated[
         list[str] | None,
         typer.Option(
@@ -154,10 +146,8 @@ def calibrate(
         labels and read_labels(labels, model=model, rubric=rubric, examples=examples),
         positive=positive,
         by=by,
-        folds=folds,
         more=[match_spec(candidate) for candidate in match or ()],
         corpus=corpus,
-        **opt.given_options(tokenizers=tokenizer),
     )
     if out is not None:
         write_text(out, calibrated.to_yaml())

@@ -166,11 +166,11 @@ def _warn_of_literals(name: str, secrets: Secrets) -> None:
 
 def _judge_paths(judge: Mapping[str, Any], dataset: Any, folder: Path) -> dict[str, Any]:
     """The paths that a judge names, from the config's folder on."""
-    texts = {name: judge.get(name) for name in ("store", "rubric", "prompt")}
+    texts = {name: judge.get(name) for name in ("store", "rubric")}
     paths: dict[str, Any] = {
         name: str(anchored(text, folder))
         for name, text in texts.items()
-        if isinstance(text, str) and "{{" not in text and not is_url(text)
+        if isinstance(text, str) and not is_url(text)
     }
     if judge.get("examples"):
         paths["examples"] = _examples(judge["examples"], dataset, folder)

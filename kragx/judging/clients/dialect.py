@@ -28,12 +28,11 @@ _REFUSALS = frozenset({400, 404, 415, 422, 500, 501})
 
 
 class _Field(NamedTuple):
-    """What may be another way with a server: how it names it, how it refuses it, what helps."""
+    """What may be another way with a server: how it names it, and how it refuses it."""
 
     alternatives: tuple[Any, ...]
     name: str
     refusal: str
-    remedy: str
 
 
 _FIELDS: Mapping[str, _Field] = {
@@ -42,25 +41,21 @@ _FIELDS: Mapping[str, _Field] = {
         r"response.?format|json.?schema|json.?object|structured.?output"
         r"|tool.?choice|tools\b|(?:tool|function).?call",
         f"{_UNKNOWN}|invalid|must be|should be|one of",
-        "leave judge.answer_format out, and the server is asked in another format",
     ),
     "limit_name": _Field(
         ("max_completion_tokens", "max_tokens"),
         r"max_(?:completion_)?tokens",
         _UNKNOWN,  # a limit may also be too large for the model's context: another matter
-        "leave judge.limit_name out, and the limit is sent by its other name",
     ),
     "temperature": _Field(
         (True, False),
         "temperature",
         f"{_UNKNOWN}|invalid|must be|should be|only",
-        "write temperature: none, which sends none",
     ),
     "logprobs": _Field(
         (True, False),
         "logprobs",
         f"{_UNKNOWN}|invalid|must be|should be|only|greater|max",
-        "leave judge.logprobs out, or ask for fewer (extra_body: {top_logprobs: 5})",
     ),
 }
 
@@ -166,16 +161,6 @@ class Speaker:
                 self.dialect = replace(self.dialect, **{name: value})
                 return True
         return False
-
-    def explained(self, failure: Failure, status: int, text: str) -> Failure:
-        """A failure with what to do about it, where the server takes no dialect that is left."""
-        name = _complaint(status, text)
-        if name is None or self._is_settled:
-            return failure
-        remedy = "this server takes nothing of what kragx can ask with"
-        if name in self._fixed:
-            remedy = _FIELDS[name].remedy
-        return replace(failure, detail=f"{failure.detail}; {remedy}", again=False, fatal=True)
 
     def heard(
         self, reply: Answer | Failure, spoken: Dialect, names: Collection[str]

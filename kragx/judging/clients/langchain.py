@@ -5,7 +5,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from kragx.data.formats.jsonl import foreign_json
@@ -65,8 +65,6 @@ class LangChainClient:
     Attributes:
         chat: the chat model; turn its own retries off (``max_retries=0``) if it is another one.
         name: what keys call the model; None for its own name. Give one where the model says none.
-        errors: exceptions that are failed judgements, beside what services and connections are
-            known to raise and what comes of an answer that is no good one. Others end the run.
         endpoint: what keys call the server; None for the address that the model carries.
         options: passed to ``with_structured_output``, for example ``{"method": "json_schema"}``;
             left out, what suits the package.
@@ -78,7 +76,6 @@ class LangChainClient:
 
     chat: Any = field(repr=False)
     name: str | None = None
-    errors: tuple[type[Exception], ...] = ()
     endpoint: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     args: Mapping[str, Any] | None = field(default=None, repr=False)
@@ -183,7 +180,7 @@ class LangChainClient:
                 return Failure("timeout", f"no answer in {request.timeout:g} s", again=True)
             except Exception as error:
                 # Once a server has answered, what its package raises is the answer's fault.
-                if not responses and not isinstance(error, (*self.errors, *_expected())):
+                if not responses and not isinstance(error, _expected()):
                     raise
                 output = error
         response = responses[-1] if responses else None
@@ -194,11 +191,7 @@ class LangChainClient:
             return read_response(*reply, has_tool=True)
         if not isinstance(output, Exception):
             return _repeated_key(response.content) or _read(output)
-        failure = read_response(*reply, error=output)
-        if isinstance(failure, Answer) or not failure.fatal:
-            return failure
-        hint = f" (ollama pull {chat.model} fetches it)" if _package_of(chat) == _OLLAMA else ""
-        return replace(failure, detail=failure.detail + hint)
+        return read_response(*reply, error=output)
 
 
 def _digest(value: object) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -63,8 +62,6 @@ def _address(value: Any) -> str:
     if not is_whole or re.search("[^/]@", value):
         remedy = "write for example http://localhost:8000/v1; / and @ in a password as %2F and %40"
         raise UsageError("no address of a server", remedy=remedy)
-    if value.rstrip("/").endswith("/chat/completions"):
-        raise UsageError("names one service of a server", remedy="leave /chat/completions out")
     return value  # type: ignore[no-any-return]  # a text, of what kind ever
 
 
@@ -73,16 +70,6 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or not all(map(is_text, value)):
         raise UsageError("a mapping of names is expected, not {kind}", kind=type(value).__name__)
     return value
-
-
-def _body(value: Any) -> Mapping[str, Any]:
-    """Names with what JSON can hold."""
-    _mapping(value)
-    try:
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError("a request cannot hold this ({error})", error=error) from None
-    return value  # type: ignore[no-any-return]  # a mapping, as was checked
 
 
 def _headers(value: Any) -> Mapping[str, str]:
@@ -137,7 +124,7 @@ class OpenAIClient:
     reasoning_effort: Annotated[str | None, optional(_text)] = None
     max_output_tokens: Annotated[int, whole(1)] = 2048
     endpoint: Annotated[str | None, optional(_text)] = None
-    extra_body: Annotated[Mapping[str, Any] | None, optional(_body)] = field(
+    extra_body: Annotated[Mapping[str, Any] | None, optional(_mapping)] = field(
         default=None, repr=False
     )
     answer_format: Annotated[AnswerFormat | None, optional(one_of(*get_args(AnswerFormat)))] = None
@@ -216,7 +203,7 @@ class OpenAIClient:
             has_tool = spoken.answer_format == "tool"
             reply = read_response(status, response.headers, response.content, has_tool=has_tool)
             if isinstance(reply, Failure) and status >= 400:
-                return speaker.explained(reply, status, words)
+                return reply
             return speaker.heard(reply, spoken, request.schema["required"])
 
     async def _response(self, request: Request, dialect: Dialect) -> Any:

@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 from kragx.data.formats.jsonl import foreign_json
 from kragx.ground.errors import shorten
@@ -291,7 +290,8 @@ def refused(status: int, headers: Mapping[str, str], body: object) -> Failure:
         body: what it says: an object with ``error``, the error itself, or a text.
     """
     if 300 <= status < 400:
-        return Failure("api_error", f"{status}: {_redirect_text(headers.get('location'))}")
+        # Texts and key are for the server that was named.
+        return Failure("api_error", f"{status}: the server redirects, which is not followed")
     error = _at(body, "error") or body
     message = next(_messages(error), "")
     levels = (error, _at(error, "innererror"))  # the second of Azure
@@ -320,16 +320,6 @@ def refused(status: int, headers: Mapping[str, str], body: object) -> Failure:
         (status == 408, replace(otherwise, kind="timeout")),
     )
     return next((failure for applies, failure in kinds if applies), otherwise)
-
-
-def _redirect_text(location: str | None) -> str:
-    """What a redirect says. None is followed: texts and key are for the server that was named."""
-    with suppress(ValueError):
-        url = urlsplit(location or "")
-        host = url.netloc.rpartition("@")[2]
-        if place := f"{url.scheme}://{host}{url.path}" if host else url.path:
-            return f"the server redirects to {place}, which is not followed; name it as base_url"
-    return "the server redirects, which is not followed"
 
 
 def _messages(error: object) -> Iterator[str]:

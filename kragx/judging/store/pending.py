@@ -17,9 +17,9 @@ import uuid
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -33,8 +33,6 @@ from sqlalchemy import (
 )
 
 from kragx.data.databases.database import Database, insert_rows, rows_of
-from kragx.ground.errors import DataError, UsageError, shorten
-from kragx.ground.json_values import HIDDEN
 from kragx.judging.budget import Used
 from kragx.judging.question import Judgement, in_batch, now
 from kragx.judging.store.tables import SCHEMA, attempts, batch_questions, batches, claims
@@ -172,10 +170,8 @@ class SubmittedBatch:
     uid: str
     planned_at: str
     state: str
-    about: Mapping[str, Any] = field(metadata=HIDDEN)
+    about: Mapping[str, Any]
     detail: Mapping[str, Any]
-
-    also_plain: ClassVar[tuple[str, ...]] = ("id", "model")
 
     @property
     def id(self) -> str:
@@ -201,13 +197,16 @@ class SubmittedBatch:
 class Register:
     """The batches of an opened store."""
 
-    def __init__(self, database: Database, path: str) -> None:
-        self._database, self._path = database, path
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def batches(self) -> list[SubmittedBatch]:
-        """All of them, oldest first; a `DataError` where a row is none that kragx wrote."""
+        """All of them, oldest first."""
         names = ("uid", "planned_at", "state", "about", "detail")
-        return [self._batch(*row) for row in self._database.rows("batches", names)]
+        return [
+            SubmittedBatch(uid, planned_at, state, json.loads(about), json.loads(detail))
+            for uid, planned_at, state, about, detail in self._database.rows("batches", names)
+        ]
 
     def keys(self, batch: SubmittedBatch) -> set[str]:
         """The keys of the questions of a batch."""
@@ -264,19 +263,6 @@ class Register:
             return state in (before, after)
 
         return self._database.do(work, write=True)
-
-    def _batch(
-        self, uid: str, planned_at: str, state: str, about: str, detail: str
-    ) -> SubmittedBatch:
-        try:
-            values = dict(json.loads(about)), dict(json.loads(detail))
-            batch = SubmittedBatch(uid, planned_at, state, *values)
-            batch.model, batch.about["rubrics"], int(batch.about["prompt_tokens"])
-            Used() + batch.most
-        except (ValueError, TypeError, LookupError, UsageError):
-            problem = f"a batch that kragx did not write: {shorten(about)}"
-            raise DataError(problem, path=self._path) from None
-        return batch
 
 
 def _in_open_batches(db: Connection, keys: Iterable[str], but: str = "") -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypedDict, Unpack, cast
 
 from kragx.ground.errors import DataError, UsageError, nearest
 from kragx.ground.json_values import HIDDEN
-from kragx.ground.printing import Line, Part, Result, Table, counted, joined, phrase, warning
+from kragx.ground.printing import Part, Result, Table, counted, joined, phrase, warning
 from kragx.judging.question import Decide, settled_grade
 from kragx.judging.rubric import canonical_json, name_of_rubric, wording_of
 from kragx.judging.store.store import Store
@@ -267,11 +267,8 @@ class Group:
         keys: of the questions.
         grades, failures: how often each grade was given, of an answer that is a list each of its
             grades, and each kind of failure came.
-        dialects: how its server had to be asked for how many of them, where not as usual.
         tokens: by kind (prompt, completion, cached, reasoning); none of attempts that were given
             up without an answer.
-        n_estimated: attempts whose tokens are estimates, as the server did not say.
-        n_unknown: attempts of which nobody knows what they took.
         served: what answered how many; more than one is a change to know of.
     """
 
@@ -283,10 +280,7 @@ class Group:
     keys: set[str] = field(default_factory=set, metadata=HIDDEN)
     grades: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
-    dialects: Counter[str] = field(default_factory=Counter)
     tokens: Counter[str] = field(default_factory=Counter)
-    n_estimated: int = 0
-    n_unknown: int = 0
     served: Counter[str] = field(default_factory=Counter)
 
     also_plain: ClassVar[tuple[str, ...]] = ("n_questions", "served_changed")
@@ -312,11 +306,8 @@ class Group:
         else:
             self.failures[record["failure"]] += 1
         counting = record.get("counting")
-        self.n_estimated += counting == "estimate"
-        self.n_unknown += counting == "most"
         for kind in ("prompt", "completion", "cached", "reasoning"):
             self.tokens[kind] += (counting != "most" and record.get(f"{kind}_tokens")) or 0
-        self.dialects.update(filter(None, [record.get("dialect")]))
         served = " ".join(filter(None, (record.get("model"), record.get("fingerprint"))))
         self.served.update(filter(None, [served]))
 
@@ -329,34 +320,14 @@ class Group:
             counted(dict(sorted(self.failures.items()))),
             str(self.n_questions),
             str(self.n_attempts),
-            phrase(
-                "about {sent} + {got}" if self.n_estimated else "{sent} + {got}",
-                sent=self.tokens["prompt"],
-                got=self.tokens["completion"],
-            ),
+            f"{self.tokens['prompt']} + {self.tokens['completion']}",
         )
 
     def remarks(self) -> Iterator[Part]:
-        """How it was asked, what is not known of its tokens, and what has changed behind a name."""
-        name = f"{self.model}, {self.rubric}"
-        remarks = (
-            self.n_estimated
-            and phrase(
-                "the tokens of {n} of {of} attempts are estimates, as the server does not say",
-                n=self.n_estimated,
-                of=self.n_attempts,
-            ),
-            self.n_unknown
-            and phrase(
-                "what {n} attempts without an answer took is unknown and not counted",
-                n=self.n_unknown,
-            ),
-            self.dialects and phrase("asked as {dialects}", dialects=counted(self.dialects)),
-        )
-        yield from (Line(joined(": ", [name, remark])) for remark in remarks if remark)
+        """What has changed behind a name."""
         if self.served_changed:
             remark = phrase("what serves it has changed: {served}", served=counted(self.served))
-            yield warning(joined(": ", [name, remark]))
+            yield warning(joined(": ", [self.model, self.rubric, remark]))
 
 
 @dataclass(frozen=True)

@@ -85,13 +85,6 @@ def write(
         result = write_questions(corpus, judge, n, **options)
     if not dry_run:
         return result
-    counts = result.writing, result.checking
-    calls = phrase(
-        "{n} calls to write and about {n_checks} to check; {n_stored} judgements stored",
-        n=counts[0].planned.n_calls,
-        n_checks=counts[1].planned.n_calls,
-        n_stored=sum(count.n_stored for count in counts),
-    )
     rewriting = phrase("a question that falls is written anew, and its calls come on top")
-    show([Line(calls), *judging_plan(judge.plans), Line(rewriting)])
+    show([*judging_plan(judge.plans), Line(rewriting)])
     return None

@@ -157,8 +157,8 @@ explain a -q {name}
 explain {name}.jsonl -q {name}1
 match {name}.jsonl
 match {name}.jsonl --no-texts
-agree human.qrels human.qrels --runs one.run --resamples 100
-agree human.qrels {name} --resamples 100
+agree human.qrels human.qrels --runs one.run
+agree human.qrels {name}
 gold validate gold.jsonl
 gold validate gold.jsonl --format json
 gold validate {name}.jsonl
@@ -168,14 +168,13 @@ threshold sweep good.jsonl --format csv
 threshold sweep {name}
 threshold calibrate good.jsonl --labels human.qrels
 judge corrected human.qrels human.qrels --runs one.run --metric mrr@10 --least 3
-judge probe config.yaml --resamples 100 --passages 2
+judge probe config.yaml --passages 2
 judge store stats --store store.sqlite
 judge store stats --store store.sqlite --format json
 judge store stats --store {name}
-judge submit config.yaml --dry-run
+judge submit config.yaml
 judge status config.yaml
 judge collect config.yaml
-judge status --store store.sqlite
 judge store export {name}.jsonl --store store.sqlite
 judge store import human.qrels --store {name}.sqlite
 init {name}

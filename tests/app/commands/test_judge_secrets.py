@@ -70,7 +70,7 @@ def test_run(here, config, kragx, login):
             "judge store stats --store store.sqlite",
             "judge store stats --store store.sqlite --format json",
             "judge store export all.jsonl --store store.sqlite",
-            "judge probe config.yaml --passages 2 --resamples 100",
+            "judge probe config.yaml --passages 2",
             *(
                 f"report out --full --format {name}"
                 for name in ("table", "json", "csv", "markdown", "html")

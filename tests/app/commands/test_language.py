@@ -178,7 +178,7 @@ def test_commands_on_small_data(kragx, jsonl, here, monkeypatch):
             "compare results/a results/b",
             "history results",
             "threshold sweep results/a",
-            "agree labels.qrels labels.qrels --resamples 50",
+            "agree labels.qrels labels.qrels",
             f"convert {results} out.parquet",
             f"score {results}",
         )

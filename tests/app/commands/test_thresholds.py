@@ -30,9 +30,9 @@ RECORDS = [
 PAIRS = {"method": "overlap", "short": 0}  # as YAML has it too
 """Shares of pairs of words for gold of any length."""
 LABELS = [
-    {"query_id": f"q{number}", "rank": rank, "gold": 1, "label": int(rank == 1)}
+    {"query_id": f"q{number}", "doc_id": f"{letter}{number}", "label": int(letter == "a")}
     for number in range(1, 5)
-    for rank in (1, 2, 3)
+    for letter in "abc"
 ]
 
 
@@ -184,23 +184,21 @@ def test_a_wrong_sweep_is_refused(kragx, results, args, message):
 def test_calibrate_writes_a_block_that_a_run_can_use(kragx, results, jsonl, here):
     """The block stands in the file and on the screen; sweep takes it as --match."""
     labels = jsonl(*LABELS, name="labels.jsonl")
-    done = kragx(
-        "threshold", "calibrate", results, "--labels", labels, "--out", "match.yaml", "--folds", 2
-    )
+    done = kragx("threshold", "calibrate", results, "--labels", labels, "--out", "match.yaml")
     assert done.code == 0, done.err
     block = (here / "match.yaml").read_text("utf-8")
     assert block in done.out
-    assert "12 labelled pairs of 4 queries, 4 of them matches; 2 folds" in done.out
+    assert "12 labelled pairs of 4 queries, 4 of them matches" in done.out
     match = yaml.safe_load(block)["match"]
     assert match["method"] in ("text", "contains", "overlap")
     assert kragx("explain", results, "-q", "q1", "--match", "match.yaml").code == 0
 
 
 def test_calibrate_as_json_with_other_candidates(kragx, results, jsonl):
-    """By F1, with a tokenizer and a further candidate."""
+    """By F1, with a further candidate."""
     labels = jsonl(*LABELS, name="labels.jsonl")
     spec = "{method: embedding, embeddings: 'examples.ngram_embeddings:NgramEmbeddings'}"
-    args = ("--by", "f1", "--tokenizer", "whitespace", "--match", spec, "--folds", 2)
+    args = ("--by", "f1", "--match", spec)
     result = kragx(
         "threshold", "calibrate", results, "--labels", labels, "--format", "json", *args
     ).json()
@@ -208,10 +206,6 @@ def test_calibrate_as_json_with_other_candidates(kragx, results, jsonl):
     assert result["chosen"]["agreement"]["value"] == 1.0
     methods = [candidate["match"]["method"] for candidate in result["candidates"]]
     assert "embedding" in methods
-    assert {candidate["match"].get("tokenizer") for candidate in result["candidates"]} == {
-        "whitespace",
-        None,
-    }
 
 
 @pytest.mark.parametrize(
@@ -358,8 +352,7 @@ def test_sweep_passes_over_matchers_without_a_threshold(kragx, here, jsonl):
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_after_a_calibration_without_a_threshold(kragx, here, results, language):
     """Of a matcher that decides yes or no `sweep` says what to do, and `score` takes it."""
-    rows = [{**own, "label": int(own["rank"] < 2)} for own in LABELS]
-    (here / "labels.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (here / "labels.jsonl").write_text("\n".join(map(json.dumps, LABELS)), encoding="utf-8")
     arguments = ("threshold", "calibrate", results, "--labels", "labels.jsonl", "-o", "match.yaml")
     assert kragx(*arguments).code == 0
     chosen = yaml.safe_load((here / "match.yaml").read_text(encoding="utf-8"))["match"]

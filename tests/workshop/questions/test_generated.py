@@ -216,17 +216,20 @@ def test_the_budget_stops_and_goes_on(tmp_path):
 def test_a_dry_run_counts(tmp_path):
     """As many calls as it then takes, where nothing falls; of unanswerable ones at most."""
     docs = corpus(30, source=lambda at: f"file{at // 3}")
-    dry = write_questions(docs, judge_of(tmp_path, dry_run=True), 10, unanswerable=0.0)
+    judge = judge_of(tmp_path, dry_run=True)
+    dry = write_questions(docs, judge, 10, unanswerable=0.0)
     assert (dry.questions, dry.n_unknown) == ((), 10)
     real = write_questions(docs, judge_of(tmp_path), 10, unanswerable=0.0)
     assert len(real.questions) == 10
-    assert dry.writing.planned.n_calls == real.writing.n_calls == 10
-    assert dry.checking.planned.n_calls == real.checking.n_calls == 20
+    assert (real.writing.n_calls, real.checking.n_calls) == (10, 20)
+    assert judge.plan.about.n_calls == 30
     # Of what is to have no answer the nearest passages are asked about, too: at most four.
-    dry = write_questions(docs, judge_of(tmp_path, dry_run=True), 3, unanswerable=1.0)
-    assert dry.checking.planned.n_calls == 3 * (2 + 4)
-    again = write_questions(docs, judge_of(tmp_path, dry_run=True), 10, unanswerable=0.0)
-    assert (len(again.questions), again.n_unknown, again.checking.planned.n_calls) == (10, 0, 0)
+    judge = judge_of(tmp_path, dry_run=True)
+    write_questions(docs, judge, 3, unanswerable=1.0)
+    assert judge.plan.about.n_calls == 3 + 3 * (2 + 4)
+    judge = judge_of(tmp_path, dry_run=True)
+    again = write_questions(docs, judge, 10, unanswerable=0.0)
+    assert (len(again.questions), again.n_unknown, judge.plan.about.n_calls) == (10, 0, 0)
 
 
 # -- unanswerable, several, long ----------------------------------------------------------------
