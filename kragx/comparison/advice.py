@@ -40,7 +40,7 @@ class Recommendation(Result):
 
     Attributes:
         kind: ``winner``, ``no_winner``, ``one_retriever``, ``setting``, ``over_all``, ``cost``,
-            ``routing``, ``weak_slice``, ``unfound``, ``combination``, ``reranking``.
+            ``routing``, ``weak_slice``, ``unfound``, ``reranking``.
         text: as people read it.
         supported: whether the data carries it; False for what it does not say.
         values: the numbers and names in it.

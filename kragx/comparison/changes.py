@@ -13,7 +13,6 @@ from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.estimates import Difference, definition_of
 from kragx.comparison.gold_versions import GoldVersions
 from kragx.comparison.scores import Results, RetrieverScores
-from kragx.comparison.side_by_side import RunPair
 from kragx.comparison.slices import ids_at
 from kragx.comparison.statistics import TOLERANCE, Rows
 from kragx.data import GoldDataset
@@ -32,7 +31,7 @@ from kragx.ground.printing import (
     visible,
     warning,
 )
-from kragx.metrics import Bools
+from kragx.metrics import Bools, Floats, known_metric
 
 EARLIER: str = phrase("earlier")
 NOW: str = phrase("now")
@@ -267,7 +266,7 @@ def changes(
     texts = [result.dataset for result in (old, new) if result.dataset is not None]
     comparisons = correct_together([draft for *_, draft in compared])
     return tuple(
-        Change(name, comparison, **_turned_queries(RunPair(*pair), comparison, texts))
+        Change(name, comparison, **_turned_queries(pair, comparison, texts))
         for (name, pair, _), comparison in zip(compared, comparisons)
     )
 
@@ -320,7 +319,7 @@ def _names(old: Results, new: Results, retrievers: Sequence[str]) -> list[tuple[
 
 
 def _turned_queries(
-    pair: RunPair, comparison: Comparison, datasets: Sequence[GoldDataset]
+    pair: Sequence[RetrieverScores], comparison: Comparison, datasets: Sequence[GoldDataset]
 ) -> dict[str, Any]:
     """How many queries got better and worse, and those that changed most, as `Change` has them."""
     better, ids = comparison.better, comparison.query_ids
@@ -328,14 +327,14 @@ def _turned_queries(
     metrics = [
         metric
         for metric in (() if comparison.not_comparable else comparison.metrics)
-        if better[metric] != "neither" and pair.is_bounded(metric)
+        if better[metric] != "neither" and _is_bounded(pair, metric)
     ]
     first, overall = np.zeros((2, len(ids)))
     # What changed most is what moved the mean most.
     asks = 1.0 if comparison.weights is None else comparison.weights / comparison.weights.mean()
     moved: dict[str, Bools] = {}
     for metric in metrics:
-        before, after = pair.values(metric, ids)
+        before, after = _values(pair, metric, ids)
         sign = -1.0 if better[metric] == "lower" else 1.0
         gains = np.nan_to_num(after - before) * sign
         # A value that came or went has no gain, and is a change all the same.
@@ -371,12 +370,28 @@ def _turned_queries(
 
 
 def _moved_values(
-    pair: RunPair, ids: Sequence[str], rows: Rows, moved: Mapping[str, Bools]
+    pair: Sequence[RetrieverScores], ids: Sequence[str], rows: Rows, moved: Mapping[str, Bools]
 ) -> list[list[dict[str, float | None]]]:
     """Before and after, for each of these rows the values of the metrics that changed there."""
     sides: list[list[dict[str, float | None]]] = [[{} for _ in rows] for _ in range(2)]
     for metric, has_moved in moved.items() if rows.size else ():
-        for side, values in zip(sides, pair.values(metric, ids)):
+        for side, values in zip(sides, _values(pair, metric, ids)):
             for place in np.flatnonzero(has_moved[rows]).tolist():
                 side[place][metric] = plain(values[rows[place]])
     return sides
+
+
+def _values(pair: Sequence[RetrieverScores], metric: str, query_ids: Sequence[str]) -> list[Floats]:
+    """The values of a metric before and after, of these questions, which both have."""
+    return [side.table([metric], query_ids)[:, 0] for side in pair]
+
+
+def _is_bounded(pair: Sequence[RetrieverScores], metric: str) -> bool:
+    """Whether all values lie between 0 and 1: times differ at each query and say nothing."""
+    # A metric of the user's own says no range, so its values are looked at.
+    known_as = known_metric(metric)
+    if known_as is not None and known_as.range[1] is None:
+        return False
+    values = np.concatenate([side.values[metric] for side in pair])
+    values = values[~np.isnan(values)]
+    return bool(values.size and values.min() >= 0 and values.max() <= 1 + TOLERANCE)

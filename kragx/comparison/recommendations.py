@@ -7,8 +7,7 @@ the values in it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from itertools import chain
 from math import comb
 from typing import Any
 
@@ -16,13 +15,13 @@ import numpy as np
 
 from kragx.comparison.advice import Recommendation
 from kragx.comparison.comparison import Comparison
-from kragx.comparison.estimates import Leader, definition_of
+from kragx.comparison.estimates import definition_of
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.slices import ids_at
 from kragx.comparison.statistics import TOLERANCE, difference_interval
 from kragx.comparison.verdict import by_depth, every, verdict
 from kragx.ground.printing import Name, listed, number, phrase
-from kragx.metrics import METRICS, Bools
+from kragx.metrics import METRICS
 
 _NAMED = 10_000
 """So many queries are named at most."""
@@ -38,41 +37,6 @@ Advice = Iterator[tuple[str, str, Mapping[str, Any]]]
 """Kinds, sentences, and the values that they rest on."""
 
 
-@dataclass(frozen=True)
-class _Case:
-    """What rules look at.
-
-    Attributes:
-        comparison: of the retrievers.
-        scores: the same retrievers, for what single queries show.
-        primary: the first metric.
-        leader: who is best in it; None where nobody is.
-    """
-
-    comparison: Comparison
-    scores: Sequence[RetrieverScores]
-    primary: str
-    leader: Leader | None
-
-    @cached_property
-    def hits(self) -> tuple[str, Bools, Bools]:
-        """The deepest metric of what is found, (q, r) who finds something, (q) what is known.
-
-        Without a metric, nothing is.
-        """
-        depths = by_depth(self.comparison, "recall", "hit_rate")
-        if not depths or (metric := depths[-1][-1]) in self.comparison.run_level:
-            return "", np.zeros((0, 0), bool), np.zeros(0, bool)
-        ids = self.comparison.query_ids
-        table = np.hstack([score.table([metric], ids) for score in self.scores])
-        return metric, table > TOLERANCE, np.asarray(~np.isnan(table).any(axis=1))
-
-    def ids(self, rows: Bools) -> list[str]:
-        """The first queries of some."""
-        ids = ids_at(self.comparison.query_ids, np.flatnonzero(rows)[:_NAMED])
-        return [Name(query_id, "question") for query_id in ids]
-
-
 def recommend(
     comparison: Comparison, scores: Sequence[RetrieverScores]
 ) -> tuple[Recommendation, ...]:
@@ -85,15 +49,16 @@ def recommend(
     answer = verdict(comparison)
     if not comparison.retrievers:
         return (answer,)
-    case = _Case(comparison, scores, comparison.primary, comparison.leader)
-    return (
-        answer,
-        *(
-            Recommendation(kind, text, values=values)
-            for rule in _RULES
-            for kind, text, values in rule(case)
-        ),
+    # The most important first.
+    rules = (
+        _cost(comparison, scores),
+        _routing(comparison),
+        _slices(comparison),
+        _unfound(comparison, scores),
+        _reranking(comparison),
     )
+    advice = chain.from_iterable(rules)
+    return (answer, *(Recommendation(kind, text, values=values) for kind, text, values in advice))
 
 
 def _written(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,15 +68,15 @@ def _written(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _cost(case: _Case) -> Advice:
+def _cost(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Advice:
     """What the best takes longer than the fastest, or the fastest of those that tie with it."""
-    leader, means = case.leader, case.comparison.overall.means
-    if leader is None or "second" in definition_of(case.primary).unit:
+    leader, means, primary = comparison.leader, comparison.overall.means, comparison.primary
+    if leader is None or "second" in definition_of(primary).unit:
         return
     # Whoever finds nothing is soon done; with few questions that, too, may be a tie.
-    tied = [leader.best, *(name for name in leader.tied if means[name][case.primary].value)]
-    fast = tied if leader.tied else case.comparison.retrievers
-    if not (values := _slower(case.comparison, case.scores, leader.best, fast)):
+    tied = [leader.best, *(name for name in leader.tied if means[name][primary].value)]
+    fast = tied if leader.tied else comparison.retrievers
+    if not (values := _slower(comparison, scores, leader.best, fast)):
         return
     text = phrase(
         "Of those that cannot be told apart in {primary}, {fastest} is the fastest: "
@@ -121,7 +86,7 @@ def _cost(case: _Case) -> Advice:
         else "{best} takes {ratio:.1f} times as long as {fastest}: {fastest_seconds} s against "
         "{best_seconds} s ({metric}). What that buys: in {primary} the {difference}.",
         **{**_written(values), "ratio": values["ratio"]},
-        primary=case.primary,
+        primary=primary,
         difference=leader.against(values["fastest"]).text,
     )
     yield "cost", text, {**values, "tied": bool(leader.tied)}
@@ -173,9 +138,9 @@ def _slower(
     }
 
 
-def _routing(case: _Case) -> Advice:
+def _routing(comparison: Comparison) -> Advice:
     """The slices in which another retriever is best."""
-    comparison, metric, overall = case.comparison, case.primary, case.leader
+    metric, overall = comparison.primary, comparison.leader
     if overall is None or comparison.overall.found_nothing(metric):
         return
     for part in comparison.slices:
@@ -196,9 +161,9 @@ def _routing(case: _Case) -> Advice:
             yield "routing", text, {**values, "metric": metric}
 
 
-def _slices(case: _Case) -> Advice:
+def _slices(comparison: Comparison) -> Advice:
     """Where the leading retriever is worse than elsewhere by more than chance."""
-    comparison, metric, name = case.comparison, case.primary, case.comparison.best
+    metric, name = comparison.primary, comparison.best
     for part in comparison.slices:
         mean, p = part.means[name][metric], part.p_worse
         if p is None or p > comparison.statistics.alpha:
@@ -215,12 +180,17 @@ def _slices(case: _Case) -> Advice:
         yield "weak_slice", text, {**values, "mean": mean.value, "n": mean.n, "p_adjusted": p}
 
 
-def _unfound(case: _Case) -> Advice:
-    """The queries for which nobody finds anything."""
-    comparison, (metric, hits, answerable) = case.comparison, case.hits
-    nowhere, n_answerable = answerable & ~hits.any(axis=1), int(answerable.sum())
-    if n := int(nowhere.sum()):
-        ids = case.ids(nowhere)
+def _unfound(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Advice:
+    """The queries for which nobody finds anything, by the deepest metric of what is found."""
+    depths = by_depth(comparison, "recall", "hit_rate")
+    if not depths or (metric := depths[-1][-1]) in comparison.run_level:
+        return
+    table = np.hstack([score.table([metric], comparison.query_ids) for score in scores])
+    answerable = ~np.isnan(table).any(axis=1)
+    nowhere = np.flatnonzero(answerable & ~(table > TOLERANCE).any(axis=1))
+    if n := len(nowhere):
+        known = ids_at(comparison.query_ids, nowhere[:_NAMED])
+        ids, n_answerable = [Name(id_, "question") for id_ in known], int(answerable.sum())
         text = phrase(
             "{n} of {of} queries has {metric} = 0 for {every} ({queries}): look at their gold and "
             "at the corpus before tuning a retriever."
@@ -230,39 +200,16 @@ def _unfound(case: _Case) -> Advice:
             n=n,
             of=n_answerable,
             metric=metric,
-            every=every(comparison) if len(case.scores) > 1 else phrase("the retriever"),
+            every=every(comparison) if len(scores) > 1 else phrase("the retriever"),
             queries=listed(ids, 5, n),
         )
         yield "unfound", text, {"metric": metric, "n": n, "of": n_answerable, "query_ids": ids}
 
 
-def _combination(case: _Case) -> Advice:
-    """The queries for which another retriever finds something, and the best does not."""
-    comparison, (metric, hits, answerable) = case.comparison, case.hits
-    if not metric or case.leader is None:
-        return
-    missed = answerable & ~hits[:, comparison.retrievers.index(comparison.best)]
-    gained = missed & hits.any(axis=1)
-    if (n_gained := int(gained.sum())) and n_gained >= int(answerable.sum()) / 50:
-        text = phrase(
-            "Of the 1 query with {metric} = 0 for {best} another retriever finds something for "
-            "{n_gained}; a combination could gain those at most."
-            if missed.sum() == 1
-            else "Of the {n} queries with {metric} = 0 for {best} another retriever finds "
-            "something for {n_gained}; a combination could gain those at most.",
-            n=int(missed.sum()),
-            metric=metric,
-            best=comparison.best,
-            n_gained=n_gained,
-        )
-        values = {"metric": metric, "best": comparison.best, "query_ids": case.ids(gained)}
-        yield "combination", text, values
-
-
-def _reranking(case: _Case) -> Advice:
+def _reranking(comparison: Comparison) -> Advice:
     """How much gold stands further down, which another order could bring up."""
-    comparison, recalls = case.comparison, by_depth(case.comparison, "recall")
-    if len(recalls) < 2 or (case.leader is None and len(comparison.retrievers) > 1):
+    recalls = by_depth(comparison, "recall")
+    if len(recalls) < 2 or (comparison.leader is None and len(comparison.retrievers) > 1):
         return
     name, near, far = comparison.best, recalls[0][-1], recalls[-1][-1]
     low, high = (comparison.overall.means[name][metric].value for metric in (near, far))
@@ -275,7 +222,3 @@ def _reranking(case: _Case) -> Advice:
             gain=number(high - low),
         )
         yield "reranking", text, values
-
-
-_RULES = (_cost, _routing, _slices, _unfound, _combination, _reranking)
-"""The most important first."""

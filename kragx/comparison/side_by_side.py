@@ -1,19 +1,15 @@
 """Results side by side: which may be, what to say of them, and all that lies between two."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
-
-import numpy as np
 
 from kragx.comparison.gold_versions import GoldVersions, gold_pair
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.statistics import TOLERANCE
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.searching import SEARCHES
 from kragx.ground.errors import UsageError, shorten
 from kragx.ground.printing import Line, joined, phrase, warning
-from kragx.metrics import Floats, known_metric
+from kragx.metrics import known_metric
 
 Scored = Evaluation | RetrieverScores
 
@@ -177,16 +173,12 @@ def searches_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) ->
         )
     tokens, other_tokens = (entry.get("tokenizer") for entry in (looks, other_looks))
     if tokens != other_tokens and _reads_tokens(first) and _reads_tokens(second):
-        reasons["tokens"] = _tokens_differ(tokens, other_tokens)
+        reasons["tokens"] = phrase(
+            "tokens of searches are known differently ({one} and {other})",
+            one=shorten(tokens or "stated"),
+            other=shorten(other_tokens or "stated"),
+        )
     return reasons
-
-
-def _tokens_differ(tokens: object, other_tokens: object) -> str:
-    return phrase(
-        "tokens of searches are known differently ({one} and {other})",
-        one=_known_by(tokens),
-        other=_known_by(other_tokens),
-    )
 
 
 def _first_that_searches(settings: Sequence[Mapping[str, Any]]) -> int:
@@ -204,14 +196,6 @@ def _first_that_searches(settings: Sequence[Mapping[str, Any]]) -> int:
 def _reads_tokens(settings: Mapping[str, Any]) -> bool:
     metrics = map(known_metric, settings["metrics"])
     return any(metric is not None and metric.reads_tokens for metric in metrics)
-
-
-def _known_by(tokenizer: object) -> str:
-    if tokenizer is None:
-        return phrase("stated by searches")
-    if isinstance(tokenizer, Mapping):
-        tokenizer = " ".join(str(tokenizer[key]) for key in ("name", "version") if key in tokenizer)
-    return phrase("counted by the tokenizer {name}", name=shorten(tokenizer))
 
 
 def _unsure(first: Scored, second: Scored) -> Iterator[str]:
@@ -259,81 +243,3 @@ def remarks_on(evaluations: Sequence[Evaluation], *, failures: bool = True) -> I
                 if len(evaluations) > 1
                 else remark
             )
-
-
-_SHA256 = 64  # characters
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A setting that changed; ``None`` where it was not there."""
-
-    name: str
-    before: Any
-    after: Any
-
-    def __str__(self) -> str:
-        return f"{self.name} {_shorten_value(self.before)} → {_shorten_value(self.after)}"
-
-
-@dataclass(frozen=True)
-class RunPair:
-    """Two results of a retriever, of which a change and a step of a history are views."""
-
-    before: RetrieverScores
-    after: RetrieverScores
-
-    @property
-    def breaks(self) -> dict[Kind, str]:
-        """Why the numbers do not mean the same, by the kind of reason."""
-        return settings_that_differ(self.before.settings, self.after.settings)
-
-    @property
-    def changes(self) -> tuple[Entry, ...]:
-        """The settings that changed."""
-        return tuple(_changes(self.before.settings, self.after.settings))
-
-    def values(self, metric: str, query_ids: Sequence[str]) -> tuple[Floats, Floats]:
-        """The values of a metric before and after, of these questions, which both have."""
-        before, after = (
-            side.table([metric], query_ids)[:, 0] for side in (self.before, self.after)
-        )
-        return before, after
-
-    def is_bounded(self, metric: str) -> bool:
-        """Whether all values lie between 0 and 1: times differ at each query and say nothing."""
-        # A metric of the user's own says no range, so its values are looked at.
-        known_as = known_metric(metric)
-        if known_as is not None and known_as.range[1] is None:
-            return False
-        values = np.concatenate([side.values[metric] for side in (self.before, self.after)])
-        values = values[~np.isnan(values)]
-        return bool(values.size and values.min() >= 0 and values.max() <= 1 + TOLERANCE)
-
-
-def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Entry]:
-    """Settings of how the retriever was asked, of the matcher, the gold set and versions."""
-    parts = (("run", ""), ("match", "match."), ("dataset", "gold."), ("versions", "versions."))
-    for part, prefix in parts:
-        old, new = (dict(_flat(side.get(part) or {}, prefix)) for side in (before, after))
-        for name in dict.fromkeys((*old, *new)):
-            pair = old.get(name), new.get(name)
-            # A name is how it is called; what the gold set holds is told by its hash.
-            if pair[0] != pair[1] and name not in ("name", "gold.name"):
-                yield Entry(name, *pair)
-
-
-def _flat(value: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    for name, entry in value.items():
-        if isinstance(entry, Mapping) and entry:
-            yield from _flat(entry, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", entry
-
-
-def _shorten_value(value: Any) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, str) and value.isprintable() and " " not in value:
-        return value[:12] if len(value) == _SHA256 else value
-    return shorten(value)

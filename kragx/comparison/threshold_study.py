@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -218,7 +218,7 @@ def sweep_of_grid(
 def sweep(
     evaluations: Evaluation | Iterable[Evaluation],
     metrics: MetricLike | Iterable[MetricLike] | None = None,
-    thresholds: Iterable[float] | Literal["scores"] | None = None,
+    thresholds: Iterable[float] | None = None,
 ) -> Sweep:
     """Metrics against the threshold, and the order of retrievers; nothing is matched again.
 
@@ -226,8 +226,8 @@ def sweep(
         evaluations: one, or several of other retrievers under the same matcher, which has a
             threshold.
         metrics: metric strings; None for those of the evaluations.
-        thresholds: where to look; ``scores`` for the chosen one and every distinct score, which
-            misses no change; None for .01, .02, ..., 1 and the chosen one. Of a judge its grades.
+        thresholds: where to look; None for .01, .02, ..., 1 and the chosen one. Of a judge its
+            grades.
 
     Raises:
         UsageError: the matcher decides yes or no, a threshold is out of range, a metric unknown, or
@@ -281,17 +281,8 @@ def _thresholds(several: Sequence[Evaluation], thresholds: object, threshold: fl
     if thresholds is None:
         grid = range(1, top + 1) if top else (step / 100 for step in range(1, 101))
         return sorted({*map(float, grid), threshold})
-    if isinstance(thresholds, str):
-        if thresholds != "scores":
-            raise UsageError(
-                "thresholds: {thresholds!r} is neither numbers nor 'scores'",
-                thresholds=thresholds,
-            )
-        # A score equal to the threshold is a match, so a metric changes just above a score.
-        scores = np.concatenate([evaluation.table.pair_score for evaluation in several])
-        return [float(score) for score in np.unique([*scores[scores > 0], threshold])]
     listed = thresholds if isinstance(thresholds, Iterable) else ()
     checked = {float(several[0].check_threshold(threshold)) for threshold in listed}
     if not checked:
-        raise UsageError("thresholds: none is given; name at least one, or 'scores'")
+        raise UsageError("thresholds: none is given; name at least one")
     return sorted(checked)

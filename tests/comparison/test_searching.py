@@ -325,7 +325,7 @@ PLAIN = Run.from_documents({f"q{n + 1}": [f"answer {n}"] for n in range(N)}, nam
     ("options", "reason"),
     [
         ({"hands_on": True}, "different lists (first and retrieved)"),
-        ({"tokens": None}, "(stated by searches and counted by the tokenizer "),
+        ({"tokens": None}, "tokens of searches are known differently ("),
     ],
 )
 def test_agents_evaluated_apart_are_not_compared_where_searches_are_looked_at_differently(

@@ -45,7 +45,9 @@ def test_each_value_is_that_of_an_evaluation_at_that_threshold(
 @drawn(runs, st.floats(0.01, 1.0))
 def test_every_score_misses_no_change(queries: list[list[str]], threshold: float):
     """Between two distinct scores every threshold has the value of the upper one."""
-    swept = sweep(given(*queries), thresholds="scores")
+    result = given(*queries)
+    scores = {*result.table.pair_score.tolist(), 1.0} - {0.0}
+    swept = sweep(result, thresholds=scores)
     above = [at for at, each in enumerate(swept.thresholds) if each >= threshold]
     expected = given(*queries, threshold=threshold).mean["recall@3"]
     if above:

@@ -40,9 +40,6 @@ def sweep(
     workers: opt.Workers = None,
     engine: opt.Engine = None,
     address: opt.Address = None,
-    every_score: Annotated[
-        bool, typer.Option("--every-score", help="Every distinct score instead of steps.")
-    ] = False,
     plot: opt.Plot = None,
     format: opt.TableJsonOrCsv = "table",  # noqa: A002
 ) -> None:
@@ -55,9 +52,8 @@ def sweep(
     left = [one for one in of_all if one.name not in failed_ones]
     # Without any with a threshold, sweeping them says why it cannot.
     evaluations = [one for one in left if "threshold" in one.settings["match"]] or left
-    thresholds: Literal["scores"] | None = "scores" if every_score else None
     sweeps = [
-        sweep_thresholds(retrievers, thresholds=thresholds)
+        sweep_thresholds(retrievers)
         for _, retrievers in groupby(evaluations, lambda evaluation: evaluation.match_name)
     ]
     show(

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 
-from kragx.comparison.history.runs import HistoryStep, PastRun, PastScore
-from kragx.comparison.side_by_side import RunPair
+from kragx.comparison.history.runs import HistoryStep, PastRun, PastScore, changed_settings
+from kragx.comparison.side_by_side import settings_that_differ
 from kragx.data.gold_diff import gold_name
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import (
@@ -205,8 +205,9 @@ def _history(
             (place, point) for place, point in enumerate(of_series) if point and not point.failed
         ]
         for (earlier, before), (later, after) in pairwise(measured):
-            pair = RunPair(before.scores, after.scores)
-            steps[row, later] = HistoryStep(runs[earlier].name, pair.breaks, pair.changes)
+            settings = before.settings, after.settings
+            breaks, entries = settings_that_differ(*settings), tuple(changed_settings(*settings))
+            steps[row, later] = HistoryStep(runs[earlier].name, breaks, entries)
     series = tuple(
         Series(*name, of_series, tuple(steps.get((row, place)) for place in range(len(runs))))
         for row, (name, of_series) in enumerate(zip(keys, points))

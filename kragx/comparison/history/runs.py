@@ -5,7 +5,7 @@ Whether their numbers mean the same, and what changed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from math import inf
@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Self
 
 from kragx.comparison.estimates import Direction, Estimate
 from kragx.comparison.scores import Results, RetrieverScores
-from kragx.comparison.side_by_side import Entry, Kind
-from kragx.ground.errors import DataError
+from kragx.comparison.side_by_side import Kind
+from kragx.ground.errors import DataError, shorten
 from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import phrase
 
@@ -155,6 +155,21 @@ class PastRun:
         return tuple(self.better)
 
 
+_SHA256 = 64  # characters
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A setting that changed; ``None`` where it was not there."""
+
+    name: str
+    before: Any
+    after: Any
+
+    def __str__(self) -> str:
+        return f"{self.name} {_shorten_value(self.before)} → {_shorten_value(self.after)}"
+
+
 @dataclass(frozen=True)
 class HistoryStep:
     """From one run of a retriever to the next.
@@ -173,3 +188,31 @@ class HistoryStep:
     def joined(self) -> bool:
         """Whether the numbers before and after mean the same."""
         return not self.breaks
+
+
+def changed_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Entry]:
+    """Settings that changed: of how the retriever was asked, matcher, gold set and versions."""
+    parts = (("run", ""), ("match", "match."), ("dataset", "gold."), ("versions", "versions."))
+    for part, prefix in parts:
+        old, new = (dict(_flat(side.get(part) or {}, prefix)) for side in (before, after))
+        for name in dict.fromkeys((*old, *new)):
+            pair = old.get(name), new.get(name)
+            # A name is how it is called; what the gold set holds is told by its hash.
+            if pair[0] != pair[1] and name not in ("name", "gold.name"):
+                yield Entry(name, *pair)
+
+
+def _flat(value: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, entry in value.items():
+        if isinstance(entry, Mapping) and entry:
+            yield from _flat(entry, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", entry
+
+
+def _shorten_value(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, str) and value.isprintable() and " " not in value:
+        return value[:12] if len(value) == _SHA256 else value
+    return shorten(value)

@@ -17,13 +17,11 @@ import numpy as np
 from kragx.comparison.statistics.evidence import linearised, of_rows, scaled
 from kragx.comparison.statistics.randomisation_tests import (
     CELLS,
-    GROUPS,
     NO_FAMILY,
     ROUNDING,
     Family,
     Flipped,
     Rows,
-    drawn_groups,
 )
 from kragx.metrics import Bools, Floats
 from kragx.metrics.intervals import RESAMPLES, SEED, TOLERANCE, blocks, fixed_point
@@ -58,31 +56,25 @@ def behind_best(
     if m < 2 or not n:
         return np.ones(m)
     terms = values if weights is None else values * scaled(weights)[:, None]
-    if n > GROUPS:
-        # A grid has many settings: groups are flipped whole from fewer questions on than elsewhere.
-        group = drawn_groups(n, seed)
-        sums = [np.bincount(group, weights=column, minlength=GROUPS) for column in terms.T]
-        terms = np.stack(sums, axis=1)
-    g = len(terms)
     # Sums of products instead of an array of all differences: (m, m), i ahead of j.
     # The norm is of the leads, which all flips keep; so it stands outside of the loop of flips.
     sums = terms.sum(axis=0)
     squares = np.stack([((terms - terms[:, [j]]) ** 2).sum(axis=0) for j in range(m)], axis=1)
     leads = sums[:, None] - sums
-    alike = squares <= g * TOLERANCE**2
+    alike = squares <= n * TOLERANCE**2
     # Two that never differ have no lead: 0 over infinity is 0, where 0 over 0 would be NaN.
     norms = np.where(alike, np.inf, np.sqrt(squares))
     observed = np.maximum((leads / norms).max(axis=0), 0.0)
 
     def work(size: int, child: np.random.SeedSequence) -> Floats:
         # A question's values turn together, for every two settings: their leads hang together.
-        signs = np.random.default_rng(child).integers(0, 2, (size, g)) * 2.0 - 1
+        signs = np.random.default_rng(child).integers(0, 2, (size, n)) * 2.0 - 1
         flipped = signs @ terms
         return np.stack(
             [((flipped - flipped[:, [j]]) / norms[:, j]).max(axis=1) for j in range(m)], axis=1
         )
 
-    drawn = np.maximum(np.concatenate(list(blocks(max(g, m), count, seed, work))), 0.0)
+    drawn = np.maximum(np.concatenate(list(blocks(max(n, m), count, seed, work))), 0.0)
     extreme = (drawn >= observed * (1 - _ROUNDING) - _ROUNDING).sum(axis=0)
     return np.where(observed > 0, (extreme + 1) / (count + 1), 1.0)
 

@@ -340,15 +340,13 @@ def _looked_up(comparison: Comparison, query_ids: Sequence[str]) -> dict[str, An
 
 
 def _advice(recommendation: Recommendation) -> dict[str, Any]:
-    """A sentence of advice, with questions to open that it does not name itself."""
+    """A sentence of advice."""
     kind, values = recommendation.kind, recommendation.values
     return {
         "text": text_of(recommendation.text),
         "supported": recommendation.supported,
         "kind": kind,
         "metric": values.get("metric"),
-        # Other kinds name their questions in the sentence.
-        "query_ids": values["query_ids"] if kind == "combination" else [],
     }
 
 

@@ -3,13 +3,13 @@
 /** A link that opens a question. */
 const questionLink = (query, ...text) => el("button.link", { onclick: () => { filter(EVERYTHING); openQuestion(query); } }, text);
 
-function adviceLine({ text, supported, kind, metric: own, query_ids: ids }) {
+function adviceLine({ text, supported, kind, metric: own }) {
   const isOfOther = own && own !== state.metric && kind !== "cost";
-  return el("li", { class: supported ? null : "muted" }, textNodes(text), ids.length ? [" ", questionLinks(ids)] : null, isOfOther ? el("small.muted", {}, ` (${t("otherMetric", own, state.metric)})`) : null);
+  return el("li", { class: supported ? null : "muted" }, textNodes(text), isOfOther ? el("small.muted", {}, ` (${t("otherMetric", own, state.metric)})`) : null);
 }
 
 // What helps most comes first; what stands in the verdict already, or says what is not there, last.
-const USEFUL = ["over_all", "weak_slice", "routing", "unfound", "combination", "reranking", "cost", "winner", "no_winner", "one_retriever", "setting"];
+const USEFUL = ["over_all", "weak_slice", "routing", "unfound", "reranking", "cost", "winner", "no_winner", "one_retriever", "setting"];
 const UNFOLDED = 2;
 
 function advice() {
