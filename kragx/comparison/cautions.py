@@ -123,7 +123,8 @@ def _threshold(comparison: Comparison) -> Iterator[Caution]:
     """That the best is not the best at a threshold nearby."""
     metric = comparison.primary
     order = next((order for order in comparison.orders if order.metric == metric), None)
-    if order and comparison.leader is not None and comparison.best in order.involved:
+    is_turned = order and any(comparison.best in pair for pair in order.swapped)
+    if order and is_turned and comparison.leader is not None:
         yield Caution("threshold", order.warning() or "", {"metric": metric})
 
 

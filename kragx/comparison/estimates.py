@@ -315,11 +315,6 @@ def definition_of(metric: str) -> Metric:
     return known_metric(metric) or _UNKNOWN
 
 
-def is_time(metric: str) -> bool:
-    """Whether a metric is a measured time, which is another one at each run."""
-    return definition_of(metric).unit == "seconds"
-
-
 def family_of(metric: str, first: str, *, whole: bool = True) -> int:
     """Which family the tests of a metric belong to.
 
@@ -331,7 +326,8 @@ def family_of(metric: str, first: str, *, whole: bool = True) -> int:
     # A slice of the first metric is looked at besides: it was not the question.
     if whole and metric == first:
         return FIRST
-    return TIMES if is_time(metric) else OTHERS
+    # A measured time is another one at each run.
+    return TIMES if definition_of(metric).unit == "seconds" else OTHERS
 
 
 class Families(NamedTuple):

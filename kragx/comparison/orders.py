@@ -42,11 +42,6 @@ class Order(Result):
     tiers: tuple[tuple[str, ...], ...]
     swapped: tuple[tuple[str, str, float], ...]
 
-    @property
-    def involved(self) -> frozenset[str]:
-        """Whose place is another at some threshold."""
-        return frozenset(name for better, worse, _ in self.swapped for name in (better, worse))
-
     def warning(self) -> str | None:
         """One line for people about what is reversed; None if nothing is."""
         if not self.swapped:

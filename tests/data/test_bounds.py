@@ -17,7 +17,6 @@ from kragx.app.environment import load_env
 from kragx.data.formats import jsonl, tabular
 from kragx.ground.errors import nearest
 from kragx.judging.rubric import read_rubric
-from kragx.report.html_page.cells import Sources
 from tests.thoroughness import all_cases
 
 LINE = '{"query_id": "q1", "query": "?", "gold": [{"id": "c"}]}\n'
@@ -183,9 +182,3 @@ def test_the_text_of_an_error_is_bounded():
     assert len(str(error)) < 10_100
     assert str(error).endswith("unknown field; remove it")
     assert len(error.field) == 1_000_000
-
-
-def test_more_documents_than_numbers_hold():
-    """A count beyond what arrays can hold is a wrong option, and no mistake of kragx."""
-    with pytest.raises(UsageError, match=r"^max_docs: 1\d+ is more than 1000000000$"):
-        Sources(max_docs=10**20)

@@ -40,7 +40,7 @@ from kragx.matchers import MatchItem, MatchWarning, matcher
 from kragx.matchers.reasons import best_targets, reasons
 from kragx.metrics import METRICS
 from kragx.metrics.spec import WHERE
-from kragx.report.html_page import cells
+from kragx.report.html_page import cells, questions
 from kragx.report.html_page.packing import TextTable, described, packed, rounded_score, text_of
 from kragx.report.html_page.page import page_words
 from kragx.report.html_page.questions import member_label
@@ -255,12 +255,11 @@ def test_names_are_data_in_every_language():
     assert pickle.loads(pickle.dumps(best)).kind == "retriever"
 
 
-def test_what_is_left_out_is_said(tmp_path, gold, run):
-    """Documents beyond max_docs and characters beyond max_chars are counted."""
-    data, _ = written(tmp_path, gold, run, max_docs=1, max_chars=4)
-    kept = data["index"]["kept"]
-    assert (kept["docs_left_out"], kept["texts_cut"]) == (1, 3)
-    assert data["texts-0"][0] == ["가 나 ", 9]
+def test_what_is_left_out_is_said(tmp_path, gold, run, monkeypatch):
+    """Documents beyond so many of each list are counted."""
+    monkeypatch.setattr(questions, "MOST_DOCS", 1)
+    data, _ = written(tmp_path, gold, run)
+    assert data["index"]["kept"]["docs_left_out"] == 1
     assert data["detail-0"][0]["runs"]["one"]["n"] == 2
     # Numbers count what the page does not hold.
     assert data["index"]["cells"][0][0]["first"][0] == [2]
@@ -365,8 +364,6 @@ def test_the_wrong_run_or_a_retriever_is_refused(tmp_path, gold, run):
         write_html([result], tmp_path / "page.html", runs={"one": other})
     with pytest.raises(UsageError, match=r"runs\.one.*retriever"):
         write_html([result], tmp_path / "page.html", runs={"one": lambda query: []})
-    with pytest.raises(UsageError, match="max_docs"):
-        write_html([result], tmp_path / "page.html", max_docs=0)
 
 
 def test_fields_worth_slicing_by():

@@ -158,13 +158,9 @@ class History(Result):
                 head = f"{_when(run)} {visible(run.name)}"
                 yield Line(joined(": ", [head, retriever_names, text]), item="-")
 
-    @property
-    def is_one_match(self) -> bool:
-        """Whether all series are of one matcher."""
-        return len({series.match for series in self.series}) == 1
-
     def _label(self, series: Series) -> str:
-        return series.retriever if self.is_one_match else f"{series.retriever} ({series.match})"
+        is_one_match = len({own.match for own in self.series}) == 1
+        return series.retriever if is_one_match else f"{series.retriever} ({series.match})"
 
     def _table(self, metric: str, start: int) -> Table:
         runs = self.runs[start:]

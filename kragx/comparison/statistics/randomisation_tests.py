@@ -167,7 +167,8 @@ def paired_tests(
 
 def _group_sums(columns: Iterable[Floats], n: int, parts: Sequence[Rows], seed: int) -> Floats:
     """(parts * GROUPS, c) what the questions of each group sum to, part after part."""
-    group = drawn_groups(n, seed)
+    # The group of each question, drawn by lot; all are of one size, or one apart.
+    group = np.random.default_rng(seed).permutation(n) % GROUPS
 
     def sums(column: Floats, rows: Rows) -> Floats:
         # Not 0: a column without any value is not tested, and no member of its family.
@@ -179,11 +180,6 @@ def _group_sums(columns: Iterable[Floats], n: int, parts: Sequence[Rows], seed: 
     return np.stack(
         [np.concatenate([sums(column, rows) for rows in parts]) for column in columns], axis=1
     )
-
-
-def drawn_groups(n: int, seed: int) -> Rows:
-    """(n) the group of each question, drawn by lot; all are of one size, or one apart."""
-    return np.random.default_rng(seed).permutation(n) % GROUPS
 
 
 def zeroed(differences: Floats) -> Floats:

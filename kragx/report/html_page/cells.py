@@ -26,7 +26,7 @@ from kragx.evaluation.ranked_lists import (
     pool_gold,
 )
 from kragx.evaluation.search_lists import placed_searches, search_outcomes
-from kragx.ground.errors import UsageError, check_whole
+from kragx.ground.errors import UsageError
 from kragx.ground.json_values import plain
 from kragx.matchers import BaseMatcher
 from kragx.metrics import MetricSpec, Profile, RankedList
@@ -58,7 +58,7 @@ class QuestionSample:
 
 @dataclass(frozen=True)
 class Sources:
-    """The texts behind evaluations, and how much of them the page holds.
+    """The texts behind evaluations.
 
     Attributes:
         dataset: the gold set; None if it is not at hand.
@@ -66,8 +66,6 @@ class Sources:
         corpus: texts or documents by id, for gold that is named by its id alone.
         reasons: what judges said, by the matcher's name.
         matchers: those that decided, by name; combinations are asked who decided what.
-        max_docs: how many documents of each list are kept.
-        max_chars: how many characters of each text are kept; None for all.
     """
 
     dataset: GoldDataset | None = None
@@ -75,13 +73,6 @@ class Sources:
     corpus: Mapping[str, str | Doc] = field(default_factory=dict)
     reasons: Mapping[str, Reasons] = field(default_factory=dict)
     matchers: Mapping[str, BaseMatcher] = field(default_factory=dict)
-    max_docs: int = 50
-    max_chars: int | None = None
-
-    def __post_init__(self) -> None:
-        check_whole("max_docs", self.max_docs, highest=1_000_000_000)
-        if self.max_chars is not None:
-            check_whole("max_chars", self.max_chars)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +106,9 @@ class RunCell:
         """The values of rows in the page's order of queries."""
         return [missing if row is None else values[row] for row in self.rows]
 
+
+MOST_DOCS = 50
+"""So many documents of each list a page holds."""
 
 MOST_QUESTIONS = 20_000
 """So many questions a page holds: more are neither opened quickly nor read by anybody."""

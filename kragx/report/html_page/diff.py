@@ -23,8 +23,6 @@ def write_diff_html(
     diff: ListDiff,
     path: str | Path,
     *,
-    max_questions: int = MOST,
-    max_chars: int | None = None,
     language: str | None = None,
     notes: Sequence[str] = (),
 ) -> None:
@@ -33,8 +31,6 @@ def write_diff_html(
     Args:
         diff: the two.
         path: the file.
-        max_questions: how many questions it holds, those that changed most.
-        max_chars: how many characters of each text it holds; None for all.
         language: in which the page begins; None for the one that results are shown in, else the
             browser's.
         notes: sentences that stand above the numbers.
@@ -47,7 +43,7 @@ def write_diff_html(
         >>> write_diff_html(diff([["Seoul", "Busan"]], [["Busan", "Seoul"]]), "diff.html")
     """
     language = asked_language(language)  # a wrong one before any work
-    texts = TextTable(max_chars)
+    texts = TextTable()
     changed = diff.most_changed
     values = {
         **{name: getattr(diff, name) for name in ("old", "new", "ks")},
@@ -60,7 +56,7 @@ def write_diff_html(
         "depths": described([diff.depths_table()])[0],
         "gates": described(gates_parts(diff.gates)),
         "n_changed": len(changed),
-        "questions": [_question(question, texts) for question in changed[:max_questions]],
+        "questions": [_question(question, texts) for question in changed[:MOST]],
     }
     # Only now: the questions above have numbered them.
     values["texts"] = [text for block in texts.blocks() for text in block]

@@ -35,16 +35,12 @@ def packed(value: Any) -> str:
 class TextTable:
     """Numbers for texts: each distinct text is stored once, however many lists it stands in.
 
-    Args:
-        limit: how many characters of a text are kept; None for all.
-
     Attributes:
         starts: the number of the first text of each block, once `blocks` has been gone through.
     """
 
-    def __init__(self, limit: int | None = None) -> None:
+    def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
-        self._most = limit
         self.starts: list[int] = []
 
     def number(self, text: str | None) -> int:
@@ -55,21 +51,15 @@ class TextTable:
         """How many distinct texts there are."""
         return len(self._numbers)
 
-    @property
-    def n_cut(self) -> int:
-        """How many texts are longer than what is kept."""
-        return sum(self._most is not None and len(text) > self._most for text in self._numbers)
-
-    def blocks(self) -> Iterator[list[str | list[Any]]]:
-        """Texts in order, in blocks of some size; one that was cut is a pair with its length."""
-        block: list[str | list[Any]] = []
+    def blocks(self) -> Iterator[list[str]]:
+        """Texts in order, in blocks of some size."""
+        block: list[str] = []
         size = 0
         for number, text in enumerate(self._numbers):
             if not block:
                 self.starts.append(number)
-            beginning = text[: self._most]
-            block.append(text if len(beginning) == len(text) else [beginning, len(text)])
-            size += len(beginning)
+            block.append(text)
+            size += len(text)
             if size >= _BLOCK_CHARACTERS:
                 yield block
                 block, size = [], 0

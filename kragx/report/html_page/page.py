@@ -84,8 +84,6 @@ def write_html(
     losses: Sequence[StageLosses] = (),
     tunings: Sequence[Tuning] = (),
     matcher_grids: Sequence[Sweep] = (),
-    max_docs: int = 50,
-    max_chars: int | None = None,
     language: str | None = None,
 ) -> None:
     """Write evaluations as one HTML file that opens offline.
@@ -112,8 +110,6 @@ def write_html(
         losses: of each matcher and retriever with stages, which of them lose the gold.
         tunings: which setting of a grid to take, one for each matcher.
         matcher_grids: how the order of retrievers depends on a matcher's settings.
-        max_docs: how many documents of each list the page holds.
-        max_chars: how many characters of each text it holds; None for all.
         language: in which the page begins, ``en`` or ``ko``; None for the one that results are
             shown in (KRAGX_LANG), else the browser's. A button on the page changes it.
 
@@ -138,8 +134,6 @@ def write_html(
         corpus=corpus or {},
         reasons=reasons or {},
         matchers=matchers or {},
-        max_docs=max_docs,
-        max_chars=max_chars,
     )
     if comparisons is None:
         comparisons = compare_by_matcher(

@@ -42,6 +42,7 @@ from kragx.report.findings import (
     unmeasured_text,
 )
 from kragx.report.html_page.cells import (
+    MOST_DOCS,
     Grid,
     RunCell,
     Sources,
@@ -74,7 +75,7 @@ def payload(
     queries = _queries(grid, sources)
     by_id = texts_by_id(_retrieved(grid, sources), sources.corpus)
     origins = cache(partial(Origins.of, grid.runs, sources.corpus))  # asked of misses alone
-    texts, metadata = TextTable(sources.max_chars), TextTable()
+    texts, metadata = TextTable(), TextTable()
     questions = OpenedQuestions(grid, texts, metadata, by_id, sources)
     # Questions number the texts, and blocks of texts say where each begins: the index comes last.
     details = list(map(packed, questions.blocks(queries)))
@@ -126,10 +127,8 @@ def payload(
         "starts": {"texts": texts.starts, "metadata": metadata.starts},
         "kept": {
             "texts": bool(grid.runs),
-            "max_docs": sources.max_docs,
+            "max_docs": MOST_DOCS,
             "docs_left_out": questions.n_docs_left_out,
-            "max_chars": sources.max_chars,
-            "texts_cut": texts.n_cut,
         },
     }
     return {

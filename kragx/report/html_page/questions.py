@@ -23,7 +23,7 @@ from kragx.ground.errors import DataError
 from kragx.ground.json_values import plain
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning
 from kragx.matchers.reasons import Reason, decisions
-from kragx.report.html_page.cells import Grid, RunCell, Sources
+from kragx.report.html_page.cells import MOST_DOCS, Grid, RunCell, Sources
 from kragx.report.html_page.packing import TextTable, rounded_score, short
 
 QUESTIONS_A_BLOCK = 32
@@ -55,7 +55,6 @@ class OpenedQuestions:
         self._grid, self._texts, self._by_id, self._sources = grid, texts, by_id, sources
         self._metadata = metadata
         self.n_docs_left_out: int = 0
-        self._most_docs = sources.max_docs
         self._decisions = {
             match: Decisions(matcher)
             for match, matcher in sources.matchers.items()
@@ -82,7 +81,7 @@ class OpenedQuestions:
     def _question(self, position: int, query: Query) -> dict[str, Any]:
         by_cell = partial(self._by_cell, position)
         searches = {
-            id(cell): searched(cell, row, self._most_docs)
+            id(cell): searched(cell, row)
             for cell in self._grid
             if (row := cell.rows[position]) is not None
         }
@@ -160,7 +159,7 @@ class OpenedQuestions:
             if name in runs or row is None or cell.lists is None:
                 continue
             ranked, start = cell.lists[row], table.doc_start[row]
-            docs = ranked.docs[: self._sources.max_docs]
+            docs = ranked.docs[:MOST_DOCS]
             repeated = table.repeated[start : start + len(docs)].tolist()
             self.n_docs_left_out += len(ranked.docs) - len(docs)
             runs[name] = {
@@ -188,7 +187,7 @@ class OpenedQuestions:
         """Document, gold item and score of each pair with a score above 0, one after the other."""
         table = cell.evaluation.table
         first = table.doc_start[row]
-        last = min(table.doc_start[row + 1], first + self._sources.max_docs)
+        last = min(table.doc_start[row + 1], first + MOST_DOCS)
         # Pairs stand by document, so those of some documents in a row are one slice.
         pairs = slice(*np.searchsorted(table.pair_doc, (first, last)))
         docs = (table.pair_doc[pairs] - first).tolist()
@@ -212,7 +211,7 @@ class OpenedQuestions:
             texts_of.append((item, [gold.text or "", *alternatives]))
         reasons = []
         for item, texts in texts_of:
-            for position, doc in enumerate(ranked.docs[: self._sources.max_docs]):
+            for position, doc in enumerate(ranked.docs[:MOST_DOCS]):
                 of_pair = [known.get((ranked.query.id, doc.text or "", text)) for text in texts]
                 # Of a gold item's alternatives the one that the judge found nearest decides.
                 best = max(
@@ -226,8 +225,7 @@ class OpenedQuestions:
 
     def _decided_rows(self, decisions: Decisions, cell: RunCell) -> dict[int, list[Decision]]:
         """The decisions about each row of a cell, as far as its documents are kept."""
-        limit = self._sources.max_docs
-        items = (MatchItem(ranked.query, ranked.docs[:limit]) for ranked in cell.lists or ())
+        items = (MatchItem(ranked.query, ranked.docs[:MOST_DOCS]) for ranked in cell.lists or ())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MatchWarning)  # evaluate says them
             return dict(enumerate(decisions.of(items)))
@@ -284,13 +282,12 @@ class QuestionSearches:
     is_matched: bool
 
 
-def searched(cell: RunCell, row: int, max_docs: int) -> QuestionSearches | None:
+def searched(cell: RunCell, row: int) -> QuestionSearches | None:
     """The searches of a row; None where a retriever gave a list alone.
 
     Args:
         cell: the retriever.
         row: which question.
-        max_docs: how many documents of each search are shown.
     """
     evaluation = cell.evaluation
     query_id = evaluation.query_ids[row]
@@ -308,7 +305,7 @@ def searched(cell: RunCell, row: int, max_docs: int) -> QuestionSearches | None:
         # The same document comes again in later searches: it is sent once.
         came = search.documents or ()
         own: list[int] = []
-        for rank, doc in enumerate(came[:max_docs]):
+        for rank, doc in enumerate(came[:MOST_DOCS]):
             number = numbers.setdefault((doc.id, doc.text), len(docs))
             if number == len(docs):
                 docs.append(doc)

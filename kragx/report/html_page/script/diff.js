@@ -92,8 +92,7 @@ function fate(there, rank, gone) {
 
 function textOfCard(place) {
   if (place < 0) return null;
-  const held = data.texts[place], [text, length] = Array.isArray(held) ? held : [held, 0];
-  const body = el("p.text.folded", {}, shown(text), length ? "…" : "");
+  const body = el("p.text.folded", {}, shown(data.texts[place]));
   body.onclick = () => body.classList.toggle("folded");
   return body;
 }

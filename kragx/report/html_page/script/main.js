@@ -82,13 +82,13 @@ function aboutSection() {
     [t("run"), data.record ? runWords(data.record) : t("notRecorded")],
     data.record ? ["git", gitWords(data.record.git)] : null,
   ];
-  const texts = !kept.texts ? t("texts") : kept.docs_left_out ? t("kept", kept.max_docs, grouped(kept.docs_left_out)) : kept.texts_cut ? "" : t("kept_all");
+  const texts = !kept.texts ? t("texts") : kept.docs_left_out ? t("kept", kept.max_docs, grouped(kept.docs_left_out)) : t("kept_all");
   const remarks = remarksOf(present());
   return el("section.about", { "aria-labelledby": "about-title" },
     el("h2", { id: "about-title" }, t("about")),
     el("dl", {}, rows.filter(Boolean).map(([term, text]) => el("div", {}, el("dt", {}, term), el("dd", {}, text)))),
     statistics ? el("p", {}, t(standing().n_asks ? "statisticsByAsks" : "statistics", grouped(statistics.resamples), statistics.seed, t(`correction_${statistics.correction}`)), " ", standing().n_asks ? `${t("asksStatistics")} ` : null, t("baseline", plain(standing().baseline)), ". ", t("tolerated", statistics.max_failed), ".") : null,
-    el("p", {}, texts, kept.texts_cut ? ` ${t("cutTexts", grouped(kept.texts_cut), grouped(kept.max_chars))}` : ""),
+    el("p", {}, texts),
     remarks.length ? [el("h3", {}, t("remarks")), el("ul", {}, remarks.slice(0, REMARKS)),
       remarks.length > REMARKS ? el("details", {}, el("summary", {}, t("adviceMore", remarks.length - REMARKS)), el("ul", {}, remarks.slice(REMARKS))) : null] : null);
 }

@@ -113,7 +113,7 @@ async function drawQuestion(request = ++latest) {
   const items = gold.map((item, index) => ({
     ...item, index, alternatives: item.alternatives || [], phrase: detail.phrases[state.match].includes(index),
     relevant: pool ? cell(present()[0]).first[query]?.[index] !== -1 : item.grade > 0,
-    texts: alternatives[index].filter(([, text]) => text >= 0).map(([, text]) => texts.get(text).text),
+    texts: alternatives[index].filter(([, text]) => text >= 0).map(([, text]) => texts.get(text)),
   }));
   const relevant = items.filter((item) => item.relevant);
   relevant.forEach((item, position) => { item.label = `G${position + 1}`; });
@@ -195,7 +195,7 @@ function whatIsMissing({ query, relevant, texts }, { retriever, docs }) {
   const result = cell(retriever), who = strong(retrieverName(retriever)), why = reason(retriever, query);
   const quoted = (text) => el("bdi", {}, "“", shown(text.trim().slice(0, 40)), text.trim().length > 40 ? "…" : "", "”");
   const named = (id, text) => (id ? name(id) : quoted(text || ""));
-  const doc = (rank) => { const own = docs[rank - 1]; return own ? named(own.id, texts.get(own.text)?.text) : "…"; };
+  const doc = (rank) => { const own = docs[rank - 1]; return own ? named(own.id, texts.get(own.text)) : "…"; };
   const gold = (items) => (relevant.length > 1 ? items.map((item) => item.label).join(", ") : named(relevant[0].id, relevant[0].texts[0]));
   if (why === "late") {
     const rank = firstRank(retriever, query), hit = relevant.find((item) => ranksOf(retriever)[query][item.index] === rank);
@@ -240,7 +240,7 @@ const idOf = ({ id }) => (id ? el("small.id", {}, name(id)) : null);
 function goldCard(question, item) {
   const { query, relevant, lists, texts } = question;
   const near = lists.map((list) => nearestDoc(item, list)).filter((doc) => doc?.text >= 0);
-  const shared = vocabulary(near.map((doc) => texts.get(doc.text).text)), pressed = state.gold === item.index;
+  const shared = vocabulary(near.map((doc) => texts.get(doc.text))), pressed = state.gold === item.index;
   const choose = () => { state.gold = pressed ? null : item.index; drawQuestion(); };
   return el("article.card", {},
     el("div.card-head", {},
@@ -316,7 +316,7 @@ function docCard(question, list, doc, position, shared) {
     return el("span.chip." + kind, {}, `${labels.get(gold)} ${said}`);
   });
   const decided = decisions(ofDoc(list.decisions), labels);
-  const text = texts.get(doc.text)?.text ?? null, wanted = compared.flatMap((item) => item.texts);
+  const text = texts.get(doc.text) ?? null, wanted = compared.flatMap((item) => item.texts);
   const compare = text !== null && !decided.length && threshold === null && !isMatch && wanted.length;
   const share = compare ? Math.max(...wanted.map((each) => overlap(each, text))) : 0, { alike, similar } = data.limits;
   return el("article.card" + (isMatch && !doc.repeated ? ".hit" : ""), {},
@@ -340,7 +340,7 @@ const rises = (docs) => docs[0].score < docs.at(-1).score && docs.every(({ score
 /** What a document carries beside its text, folded: texts as text, anything else as JSON. */
 function metadataOf(doc, metadata) {
   if (!(doc.metadata >= 0)) return null;
-  const { entries, more } = JSON.parse(metadata.get(doc.metadata).text), first = entries.slice(0, 2).map(([key]) => plain(key)).join(", ");
+  const { entries, more } = JSON.parse(metadata.get(doc.metadata)), first = entries.slice(0, 2).map(([key]) => plain(key)).join(", ");
   return el("details.metadata", {}, el("summary", {}, t("metadata"), el("span.muted", {}, ` ${first}${entries.length + more > 2 ? " …" : ""}`)),
     el("dl", {}, entries.map(([key, text, left]) => el("div", {}, el("dt", {}, name(key)), el("dd", { dir: "auto" }, shown(text), left ? el("span.muted", {}, " ", t("cut", grouped(left))) : null)))),
     more ? el("p.muted.small", {}, t("metadataMore", more)) : null);
@@ -371,8 +371,7 @@ const LONG = 420;
 /** A text by its number, folded if it is long. */
 function textBlock(text, texts, shared, instead) {
   if (text < 0) return el("p.muted.small", {}, instead);
-  const { text: whole, length } = texts.get(text), trimmed = whole.trim();
-  const body = el("p.text", { dir: "auto" }, marked(trimmed, shared), length > whole.length ? el("span.muted", {}, " ", t("cut", grouped(length - whole.length))) : null);
+  const trimmed = texts.get(text).trim(), body = el("p.text", { dir: "auto" }, marked(trimmed, shared));
   if (trimmed.length <= LONG) return body;
   body.classList.add("folded");
   const button = el("button.link.fold", { "aria-expanded": "false", onclick: () => {

@@ -147,14 +147,13 @@ async function detailOf(query) {
   return block[query % data.per_block];
 }
 
-/** Texts by their numbers: {text, length} with the length that it had before it was cut. */
+/** Texts by their numbers. */
 async function textsOf(numbers, kind = "texts") {
   const texts = new Map(), starts = data.starts[kind];
   for (const number of new Set(numbers)) {
     if (number < 0) continue;
     const block = starts.filter((start) => start <= number).length - 1;
-    const text = (await opening(`${kind}-${block}`))[number - starts[block]];
-    texts.set(number, Array.isArray(text) ? { text: text[0], length: text[1] } : { text, length: text.length });
+    texts.set(number, (await opening(`${kind}-${block}`))[number - starts[block]]);
   }
   return texts;
 }
