@@ -117,7 +117,7 @@ class RetrieverScores:
         return cls(
             name=row["retriever"],
             match=row["match"],
-            settings=row["settings"],
+            settings=_settings(row["settings"]),
             query_ids=tuple(queries) if tables is None else tables.query_ids,
             values={
                 name: _values(row, name, queries) if tables is None else tables.values(name)
@@ -219,6 +219,17 @@ class Column:
     def present(self) -> Bools:
         """(q) which queries have a value."""
         return ~np.isnan(self.values)
+
+
+def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a report; what an earlier version did not write is unknown."""
+    unknown = dict.fromkeys(("name", "version", "hash"))
+    return {
+        **recorded,
+        **{name: dict(recorded.get(name, {})) for name in ("deviations", "versions")},
+        **{name: dict(recorded[name]) for name in ("profile", "match")},
+        "dataset": {**unknown, **recorded["dataset"]},
+    }
 
 
 def _n_never(row: Mapping[str, Any], metric: str) -> int:
