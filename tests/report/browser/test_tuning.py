@@ -37,7 +37,7 @@ def written(tmp_path):
         broken = Tried(Setting("x"), HOSTILE if hostile else "x", hard, failed="failed on 3")
         tuning = tuned([*tried, broken], Rules("ndcg@5", "overlap", resamples=300))
         under = [
-            (own, {"a": 0.5 + place / 10, "b": 0.55}, False)
+            (own.name, {"a": 0.5 + place / 10, "b": 0.55})
             for place, own in enumerate(settings("overlap", {"threshold": [0.4, 0.6]}))
         ]
         path = tmp_path / f"{count}.html"
