@@ -53,9 +53,10 @@ MARKUP = {
     "[서울](https://ko.example.org/A_(B))은 **수도**이다.[1]": "서울은 수도이다.",
     "see [docs](a/b.md) and ![map](x.png 'Map')": "see docs and map",
     "[![alt](i.png)](https://x.y)": "alt",
+    "[[대한민국|한국]]은 [[서울]]이": "한국은 서울이",
     "`서울`은 ~~수도~~가": "서울은 수도가",
-    "수도[1][2]는 말[출처 필요]이다": "수도는 말이다",
-    "The policy was kept, they say.[12] So": "The policy was kept, they say. So",
+    "수도[1][2]는 정책²은 말[출처 필요]이다": "수도는 정책은 말이다",
+    "The policy¹ was kept, they say.[12] So": "The policy was kept, they say. So",
     "The capital[1] of the country is in the north[2][3], they say.": (
         "The capital of the country is in the north, they say."
     ),
@@ -67,8 +68,10 @@ MARKUP = {
     "The old-town[1] of the EU[2] (north)[3] is there": "The old-town of the EU (north) is there",
     "It was in 1919.[12] So they say,[3] too": "It was in 1919. So they say, too",
     "La société[1] des maïs[2] est là": "La société des maïs est là",
-    "infor-\nmation": "information",
-    "H<sub>2</sub>O, capital<sup>3</sup>, word<sup>[3]</sup>": "H2O, capital, word",
+    "infor-\nmation and infor- mation": "information and information",
+    "H<sub>2</sub>O, m<sup>2</sup>, capital<sup>3</sup>, word<sup>[3]</sup>": (
+        "H2O, m², capital, word"
+    ),
     "<b>정책</b>은 <i>길</i>고": "정책은 길고",
     "AT&amp;T &lt;b&gt; &#39;x&#39; &nosuch;": "AT&T <b> 'x' &nosuch;",
     "vector&lt;int&gt;": "vector<int>",
@@ -115,7 +118,9 @@ def test_pages():
 
 
 def test_cut_by_a_chunk():
-    """A link that the end of a chunk cuts is left out, as far as it is there."""
+    """A tag or link that the end of a chunk cuts is left out, as far as it is there."""
+    assert without_markup('읽기 <a href="https://exa').strip() == "읽기"
+    assert without_markup('ample.org" title="x">서울</a>은') == "서울은"
     assert without_markup("see [the docs](https://exam") == "see the docs"
 
 
