@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
@@ -23,6 +22,9 @@ from kragx.ground.options import fitting, optional, path_of
 from kragx.matchers.base import EMBEDDINGS_AND_THRESHOLD, check_threshold
 from kragx.matchers.texts import NO_VECTOR, TextsMatcher
 from kragx.metrics import Bools, Floats
+
+if TYPE_CHECKING:
+    import sqlite3
 
 EmbedAs = Literal["documents", "queries"]
 
@@ -196,6 +198,8 @@ class EmbeddingMatcher(TextsMatcher):
     @contextmanager
     def _stored(self) -> Iterator[sqlite3.Connection]:
         """The file of vectors; without one nothing is kept."""
+        import sqlite3  # which other matchers do without
+
         path = ":memory:" if self.cache is None else self.cache
         try:
             if self.cache is not None:

@@ -210,7 +210,7 @@ def test_commands_of_gold_sets(kragx, jsonl, here, monkeypatch):
         command: kragx(*command.split())
         for command in (
             "gold diff old.jsonl new.jsonl",
-            "gold validate new.jsonl --corpus corpus.jsonl --leak",
+            "gold validate new.jsonl --corpus corpus.jsonl",
             "gold start shop --corpus corpus.jsonl --gold old.jsonl",
             "gold release shop",
             "gold release shop --note again",
