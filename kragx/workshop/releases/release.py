@@ -7,8 +7,11 @@ taken up by the next call, which writes the same version if nothing has changed 
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,6 +30,9 @@ from kragx.workshop.releases.next import Next, next_release
 from kragx.workshop.releases.notes import notes
 from kragx.workshop.state import records
 from kragx.workshop.state.state import State
+
+_STALE = 3600
+"""Seconds after which nobody is writing any more."""
 
 
 class NotReadyError(UsageError):
@@ -177,6 +183,7 @@ def _write(
     workshop: Workshop, coming: Next, dataset: GoldDataset, path: Path, note: str
 ) -> Validation:
     """Write a release in a folder of its own, and then put each file whole where it belongs."""
+    _tidy(workshop.folder)
     with (
         refused(path, "written"),
         tempfile.TemporaryDirectory(".part", ".release-", workshop.folder) as folder,
@@ -215,3 +222,11 @@ def _write(
             (work / target.name).chmod(0o444)
             (work / target.name).replace(target)
     return validation
+
+
+def _tidy(folder: Path) -> None:
+    """Remove what writers that were killed have left."""
+    for stale in folder.glob(".release-*.part"):
+        with suppress(OSError):
+            if stale.stat().st_mtime < time.time() - _STALE:
+                shutil.rmtree(stale)
