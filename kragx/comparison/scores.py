@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kragx.comparison.estimates import Direction, definition_of
+from kragx.comparison.report_fields import check_report
 from kragx.comparison.slices import Tables, rows_of
 from kragx.comparison.statistics import Rows
 from kragx.comparison.statistics.evidence import total
@@ -296,6 +297,7 @@ class Results:
         Raises:
             DataError: it is none.
         """
+        check_report(report, name)
         try:
             better = {
                 metric: direction
@@ -307,6 +309,7 @@ class Results:
                 RetrieverScores.read(row, better, dataset, tables, weights)
                 for row in report["evaluations"]
             )
+        # check_report looks at kinds alone; a report that somebody edited may still be impossible.
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             problem = f"not what kragx writes: {error!r}"
             raise DataError(problem, path=name, field="evaluations") from None

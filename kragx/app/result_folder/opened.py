@@ -21,6 +21,7 @@ from kragx.app.result_folder.sealed import (
     settled,
 )
 from kragx.comparison import Results
+from kragx.comparison.report_fields import check_report
 from kragx.data import (
     NO_CORPUS,
     Corpus,
@@ -207,6 +208,7 @@ def opened(folder: Path, *, trust: bool = False) -> Iterator[Opened]:
         check_files(folder, manifest, trust=trust)
         files = Opened(folder, manifest, {}, trust)
         report = read_object(files.path("report.json"), "report")
+        check_report(report, str(folder))
         yield replace(files, report=report)
     except KragxError as error:
         problem = error
