@@ -13,14 +13,16 @@ are enough at the gold text's end. Short gold texts are looked for as phrases
 (`kragx.data.phrases`).
 
 Where one retrieved text ends and the next begins makes no difference, so cutting a chunk in two
-changes nothing.
+changes nothing. A gold text that was itself cut within a word begins or ends with a part of it;
+such a part is found in the whole word beside `EDGE` equal tokens (`SEED` with bridging), or where
+with it a run of two equal tokens or more is the whole gold text.
 
 Everything here is arrays: tokens are numbers, and texts are rows of one long array.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +30,7 @@ import numpy as np
 from kragx.data import TokenCorpus
 from kragx.data.lists import Bools, Ints, ranges
 from kragx.data.phrases import SHORT, Phrases, are_short
+from kragx.data.tokens import Tokens
 from kragx.metrics.spans.grams import Diagonals, diagonals
 from kragx.metrics.spans.rows import EDGE, NEVER, RUN, SEPARATOR, Least, TokenRows, weights
 
@@ -99,25 +102,25 @@ def align(
         for place in looked_for.tokens(stream_of[row], row)
     )
     long = TokenRows.of([texts[row] for row in np.flatnonzero(is_long)])
-    minimum_size = Least.of(long, corpus, run)
-    seed = min(SEED if bridge else EDGE, run)
-    runs = Cells.of_phrases(())
-    for portion in diagonals(long, streams, stream_of[is_long], minimum_size, seed).portions():
-        parts = _parts(long, streams, portion, bridge)
-        runs = runs.joined(_runs(parts, long, streams, corpus, minimum_size, apart))
+    runs = _runs(long, streams, stream_of[is_long], corpus, run, bridge, apart)
     place = np.flatnonzero(is_long[golds.row])
     return Cells(place[runs.gold], runs.stream, runs.known).joined(phrases)
 
 
 def _runs(
-    parts: _Parts,
     golds: TokenRows,
     streams: TokenRows,
+    stream_of: Ints,
     corpus: TokenCorpus,
-    minimum_size: Least,
+    run: int,
+    bridge: int,
     apart: bool,
 ) -> Cells:
-    """The parts that are runs that count."""
+    minimum_size = Least.of(golds, corpus, run)
+    seed = min(SEED if bridge else EDGE, run)
+    portions = diagonals(golds, streams, stream_of, minimum_size, seed).portions()
+    parts = _Parts.joined(_parts(golds, streams, portion, bridge) for portion in portions)
+    parts, sure = _with_cut_words(parts, golds, streams, stream_of, corpus.words, seed)
     row, first, behind = parts.row, parts.stream, parts.stream + parts.length
     gold, stream = ranges(parts.gold, parts.length), ranges(first, parts.length)
     end = np.cumsum(parts.length)
@@ -146,7 +149,7 @@ def _runs(
     part_of = np.repeat(np.arange(len(row)), parts.length)
     # A gap is bridged once the token behind it has been read.
     read = stream[places[matched[:-1]]]
-    known = np.maximum(read, minimum[part_of])
+    known = np.maximum(read, np.maximum(minimum, sure)[part_of])
     return Cells(gold, stream, known).where(counts[part_of])
 
 
@@ -161,6 +164,15 @@ class _Parts:
     equal: Bools
     """For every token of every part, one after another."""
 
+    @classmethod
+    def joined(cls, portions: Iterable[_Parts]) -> _Parts:
+        """All parts of several portions."""
+        empty = np.empty(0, np.int64)
+        # With an empty one, as of no portion at all nothing could be joined.
+        nothing = cls(empty, empty, empty, empty, np.empty(0, bool))
+        columns = (vars(portion).values() for portion in (nothing, *portions))
+        return cls(*map(np.concatenate, zip(*columns)))
+
 
 def _parts(golds: TokenRows, streams: TokenRows, diagonals: Diagonals, bridge: int) -> _Parts:
     row, shift, length = diagonals.row, diagonals.shift, diagonals.length
@@ -169,11 +181,12 @@ def _parts(golds: TokenRows, streams: TokenRows, diagonals: Diagonals, bridge: i
     stream = gold + shift[diagonal]
     equal = golds.tokens[gold] == streams.tokens[stream]
     places = np.flatnonzero(equal)
-    # What is far from the equal token before, or the first of a diagonal, begins a part.
-    begins = np.diff(places, prepend=-2 - bridge) > bridge + 1
-    begins |= np.diff(diagonal[places], prepend=-1) != 0
-    # The first begins one: moved back by a place, it says that the last ends one.
-    begin, end = places[begins], places[np.roll(begins, -1)] + 1
+    if not places.size:
+        return _Parts.joined(())
+    gap = np.diff(places) - 1
+    ends = (gap > bridge) | (np.diff(diagonal[places]) != 0)
+    begin = places[np.concatenate(([True], ends))]
+    end = places[np.concatenate((ends, [True]))] + 1
     # One or two equal tokens on their own are no part of anything.
     counts = np.concatenate(([0], np.cumsum(equal)))
     whole = (end - begin) == length[diagonal[begin]]
@@ -183,3 +196,63 @@ def _parts(golds: TokenRows, streams: TokenRows, diagonals: Diagonals, bridge: i
     return _Parts(
         row[diagonal[begin]], gold[begin], stream[begin], size, equal[ranges(begin, size)]
     )
+
+
+def _with_cut_words(
+    parts: _Parts,
+    golds: TokenRows,
+    streams: TokenRows,
+    stream_of: Ints,
+    words: Sequence[str],
+    seed: int,
+) -> tuple[_Parts, Ints]:
+    """Lengthen parts by the gold text's first or last token where the stream has it in a word.
+
+    Of `seed` equal tokens, or of two or more that become the whole gold text. Beside the parts
+    stands the place in the stream up to which one has to read to know each.
+    """
+    streams_of_parts = stream_of[parts.row]
+    first, last = golds.start[parts.row], golds.start[parts.row + 1] - 1
+    end_gold, end_stream = parts.gold + parts.length, parts.stream + parts.length
+    starts = np.concatenate(([0], np.cumsum(parts.length)))
+    counts = np.concatenate(([0], np.cumsum(parts.equal)))
+    equals = np.diff(counts[starts])
+    whole = (parts.gold <= first + 1) & (end_gold >= last)
+    long = (equals >= seed) | (whole & (equals > 1))
+    before = np.flatnonzero(
+        long & (parts.gold == first + 1) & (parts.stream > streams.start[streams_of_parts])
+    )
+    ending = np.flatnonzero(
+        long & (end_gold == last) & (end_stream < streams.start[streams_of_parts + 1])
+    )
+
+    def texts(tokens: Tokens) -> list[str]:
+        return ["" if number < 0 else words[number] for number in tokens.tolist()]
+
+    longer_before, longer_behind = np.zeros((2, len(parts.row)), bool)
+    whole_words = texts(streams.tokens[parts.stream[before] - 1])
+    cut_words = texts(golds.tokens[first[before]])
+    longer_before[before] = [*map(str.endswith, whole_words, cut_words)]
+    whole_words = texts(streams.tokens[end_stream[ending]])
+    cut_words = texts(golds.tokens[last[ending]])
+    longer_behind[ending] = [*map(str.startswith, whole_words, cut_words)]
+    # A part of the gold's first word is found once the rest says so: the seed, or the whole text.
+    equal_at = np.flatnonzero(parts.equal)
+    seed_at = counts[starts[:-1]] + seed - 1
+    minimum = np.where(
+        equals >= seed,
+        parts.stream + equal_at[np.minimum(seed_at, len(equal_at) - 1)] - starts[:-1],
+        NEVER,
+    )
+    rest = np.where(whole, parts.stream + np.maximum(last - 1 - parts.gold, 1), NEVER)
+    sure = np.where(longer_before, np.minimum(minimum, rest), parts.stream)
+    equal = np.insert(
+        parts.equal,
+        np.concatenate((starts[:-1][longer_before], starts[1:][longer_behind])),
+        True,
+    )
+    lengths = parts.length + longer_before + longer_behind
+    longer = _Parts(
+        parts.row, parts.gold - longer_before, parts.stream - longer_before, lengths, equal
+    )
+    return longer, sure

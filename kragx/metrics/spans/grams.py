@@ -178,7 +178,8 @@ def diagonals(
     """Where gold texts and their streams may have a run that counts.
 
     A run that counts holds `seed` tokens in a row, or the few at the gold text's end that are
-    enough there. Of a short gold text it holds all tokens.
+    enough there. Of a short gold text it holds all tokens, or all but the outermost, which may be
+    parts of words.
     """
     lengths, start = golds.lengths, golds.start[:-1]
     seeds = {seed: golds.fit(seed)}
@@ -186,6 +187,9 @@ def diagonals(
         (minimum_size.at_start, start),
         (minimum_size.at_end, golds.start[1:] - minimum_size.at_end),
         (np.where(lengths < seed, lengths, 0), start),
+        (np.where(lengths == 3, 2, 0), start),
+        (np.where(lengths == 3, 2, 0), start + 1),
+        (np.where(lengths > 3, lengths - 2, 0), start + 1),
     ):
         for n in set(length[(length > 0) & (length < seed)].tolist()):
             begins = seeds.setdefault(n, np.zeros(len(golds.tokens), bool))

@@ -164,8 +164,20 @@ def slow_first(gold, stream, run=8, edge=6, syllables=7):
                 and gold[a + length] == stream[p + length]
             ):
                 length += 1
-            begin, place = a, p
+            begin, place, equal = a, p, length
             end = begin + length
+            # A part of a word is found beside six equal tokens, or to complete a gold text.
+            long = equal >= edge or (equal > 1 and begin <= 1 and end >= len(gold) - 1)
+            if long and a == 1 and p and stream[p - 1].endswith(gold[0]):
+                begin, place, length = 0, p - 1, length + 1
+            after = place + length
+            if (
+                long
+                and end == len(gold) - 1
+                and after < len(stream)
+                and stream[after].startswith(gold[-1])
+            ):
+                length, end = length + 1, end + 1
 
             def least(tokens):
                 held = 0

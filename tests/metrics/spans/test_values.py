@@ -164,6 +164,12 @@ def test_gold_items_that_share_a_passage():
     )
 
 
+def test_a_gold_text_cut_within_words():
+    """Parts of words at the gold's ends are found in the whole words."""
+    gold = "ree four five six seven eight nine te"
+    assert values([gold], [TEN], "coverage", "density") == [1.0, 0.8]
+
+
 @all_cases(
     ("gold", "found"),
     [
