@@ -131,22 +131,10 @@ def test_langsmith(tmp_path, form):
     assert [doc.text for doc in question.retrieved] == ["Here"]
 
 
-def test_ratings(tmp_path):
-    """A score that is no thumb but a rating is known as one, so that no 1 counts as a thumb up."""
-    rated = {**RUNS[0], "feedback_stats": {"user_score": {"n": 5, "avg": 3.2}}}
-    part = {**RUNS[0], "feedback_stats": {"user_score": {"n": 5, "avg": 0.8}}}
-    traces = ({**TRACE, "user-feedback": [score]} for score in (5, 1, "up"))
-    for record, is_rated in zip((rated, part, *traces), (True, False, True, False, False)):
-        logs = Logs([_lines(tmp_path / "a.jsonl", record)])
-        (question,) = logs.questions()
-        assert (bool(logs.ratings), question.thumbs) == (is_rated, None if is_rated else 1)
-
-
 def test_silent(tmp_path):
-    """A trace that says no question is none, and is counted."""
+    """A trace that says no question is none."""
     logs = Logs([_lines(tmp_path / "t.jsonl", TRACE, {**TRACE, "id": "t2", "input": None})])
     assert [question.text for question in logs.questions()] == ["Where?"]
-    assert logs.silent == {"t2"}
 
 
 def test_langsmith_feedback(tmp_path):

@@ -131,26 +131,6 @@ def test_a_folder_with_a_manifest_of_another_program(write, kragx, here):
     assert (outcome.code, "not a manifest that kragx wrote" in outcome.err) == (3, True)
 
 
-@pytest.mark.parametrize("name", ["deep", "mine.sqlite", "vectors.sqlite-wal"])
-def test_stores_of_the_config_are_no_strangers(write, here, name):
-    """Judgements and vectors may be kept in the folder of results, before there are any."""
-    out = write(
-        text=f"""{CONFIG}
-judge: {{model: none, store: out/mine.sqlite}}
-match: {{any: [id, {{method: embedding, embeddings: 'a:b', cache: out/deep/vectors.sqlite}}]}}
-facts_match: {{method: embedding, embeddings: 'a:b', cache: out/vectors.sqlite}}
-"""
-    )
-    (out / name).mkdir(parents=True)
-    loaded = config.load(here / "run.yaml", trust=False)
-    with claimed(out, loaded):
-        pass
-    (out / "other.sqlite").touch()
-    problem = r"has not written \(other\.sqlite\)"
-    with pytest.raises(UsageError, match=problem), claimed(out, loaded):
-        pass
-
-
 def test_files_of_a_user_stay(ran, write, kragx):
     """What no manifest names is neither replaced nor removed; results of who is gone are."""
     out = ran()
