@@ -117,6 +117,46 @@ _ROW = ("evaluations", 0)
 _LOW = ("comparisons", 0, "overall", "means", "a", "recall@5", "low")
 
 
+@all_cases(
+    ("path", "new"),
+    [
+        ((*_ROW, "mean", "recall@5"), {"a": 1}),
+        ((*_ROW, "mean", "recall@5"), "x"),
+        ((*_ROW, "retriever"), [1]),
+        ((*_ROW, "retriever"), -1),
+        ((*_ROW, "match"), {}),
+        ((*_ROW, "nearby", "thresholds", 1), {"a": 1}),
+        ((*_ROW, "settings", "dataset", "hash"), 2.5),
+        ((*_ROW, "settings", "dataset", "name"), 10**30),
+        ((*_ROW, "settings", "match"), "x"),
+        ((*_ROW, "counts", "n_empty"), [{}]),
+        ((*_ROW, "counts", "n_failed"), "x"),
+        ((*_ROW, "settings", "run"), "a\0b"),
+        (_LOW, []),
+        (_LOW, "x"),
+    ],
+)
+def test_a_report_that_was_changed(kragx, written, path, new):
+    """Another kind of value in report.json is bad data with its field; a history leaves it out."""
+    folder = written(path, new)
+    done = kragx("compare", "all/out", folder)
+    one_line(done, 3)
+    assert ".".join(map(str, path)) in done.err
+    done = kragx("history", "all")
+    assert done.code == 0
+    assert "mistake in kragx" not in done.out + done.err
+
+
+def test_a_baseline_that_was_changed(kragx, written):
+    """The same of a baseline, wherever it is read."""
+    base = json.loads(Path("base.json").read_text())
+    path = ("evaluations", 0, "mean", "recall@5")
+    Path("base.json").write_text(json.dumps(changed(base, path, {"a": 1})))
+    one_line(kragx("compare", "base.json", "all/out"), 3)
+    done = kragx("run", "kragx.yaml", "--set", "earlier=base.json", "--set", "output=null")
+    one_line(done, 3)
+
+
 @all_cases("new", [None, ""])
 def test_a_history_leaves_out_who_does_not_name_its_gold(kragx, written, new):
     """Without the hash of its gold set a run stands beside no other; the rest is shown."""
