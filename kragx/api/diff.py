@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kragx.comparison.lists import By, ListDiff, diff_lists
 from kragx.data import GoldDataset, Query, Run, names_apart, read_dataset, read_run
-from kragx.data.formats.format import STANDS_FOR
 from kragx.data.gold_diff import diff_gold
 from kragx.data.reading import read_run_rows
 from kragx.data.rules import RuleSet
@@ -57,8 +56,8 @@ def diff(
         max_failed: the share of questions that a version may fail on; None for 0.
 
     Raises:
-        DataError: a source has mistakes; no question has two lists; a question has another weight
-            in either file; or neither ids nor texts tell documents.
+        DataError: a source has mistakes; no question has two lists; or neither ids nor texts tell
+            documents.
         UsageError: an argument cannot be; or a retriever is to be asked, and nobody says what.
 
     Examples:
@@ -103,8 +102,6 @@ def diff_sides(
     dataset = questions or _questions(old, new)
     sources = (new[0],) if questions is None else (old[0], new[0])
     reworded = {name for rows in sources for name in _reworded(dataset, rows)}
-    if questions is None:
-        _check_weights(old, new, reworded)
     rules = RuleSet.of(dataset.forbidden).rules if dataset.forbidden else ()
     # One that is asked twice has one name.
     again = " (again)" if new[1].name == old[1].name else ""
@@ -160,24 +157,3 @@ def _reworded(queries: GoldDataset, rows: GoldDataset | None) -> Iterator[str]:
         changes = (change for change in question.changes if change.what in read)
         if any(None not in (change.before, change.after) for change in changes):  # else unknown
             yield question.query_id
-
-
-def _check_weights(old: Side, new: Side, reworded: Collection[str]) -> None:
-    """Questions of both stand for the same asks."""
-    known = {query.id: query for query in old[0] or () if query.id not in reworded}
-    for query in new[0] or ():
-        for name in STANDS_FOR:
-            now = getattr(query, name)
-            before = getattr(known.get(query.id, query), name)
-            if before != now:
-                raise DataError(
-                    "query {id!r} has {name} {before:g} in {name_2} and {now:g} in {name_3}",
-                    remedy="questions stand for the same asks in both: pass questions=..., or "
-                    "--questions FILE",
-                    id=query.id,
-                    name=name,
-                    before=before,
-                    name_2=old[1].name,
-                    now=now,
-                    name_3=new[1].name,
-                )

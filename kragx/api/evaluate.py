@@ -244,11 +244,13 @@ def _evaluate(
     if not options.keys() <= EvaluateOptions.__annotations__.keys():
         check_arguments(evaluate, {"dataset": dataset, **options}, "evaluate")
     dataset, measures = gold_of(dataset), dict[str, Any](options)
-    asking = {name: measures.pop(name) for name in _ASKING if name in measures}
+    asking: dict[str, Any] = {}
+    for option in _ASKING.keys() & measures.keys():
+        asking[option] = measures.pop(option)
     name, workers = measures.pop("name", None), measures.pop("workers", None)
     corpus = as_corpus(measures.pop("corpus", None))
     several = _by_name(run, dataset)
-    if not any(map(is_retriever, [run] if several is None else several.values())):
+    if asking and not any(map(is_retriever, [run] if several is None else several.values())):
         _refuse(asking)
     if several is not None and name is not None:
         raise UsageError(
@@ -325,7 +327,7 @@ def _by_name(run: object, dataset: object) -> dict[str, Any] | None:
 
     Raises:
         UsageError: it is an empty mapping, or one in which some values are all that a retriever
-            returned, or the retriever itself, and others are not; or a name stands twice.
+            returned, or the retriever itself, and others are not.
     """
     if not isinstance(run, Mapping) or is_retriever(run) or chroma_lists(run) is not None:
         return None
@@ -358,25 +360,15 @@ def _by_name(run: object, dataset: object) -> dict[str, Any] | None:
             next(name for name in whole if whole[name] is flag) for flag in (True, False)
         )
         raise UsageError(
-            "{first!r} is {kind}, and {part!r} is {kind_2}",
+            "{first!r} is a retriever, or all that one returned, and {part!r} is neither",
             field="run",
             remedy="a comparison needs a retriever, a Run, a DataFrame, a path, a mapping by query "
             "id, or lists of documents (one list a query, in the order of the gold set) under "
             "every name, and a mapping by query id one list of documents under each",
             first=first,
-            kind=_kind(run[first]),
             part=part,
-            kind_2=_kind(run[part]),
         )
-    names = [*map(str, run)]
-    if repeated := [name for name in names if names.count(name) > 1]:
-        raise UsageError(
-            "two retrievers are called {repeated!r}",
-            field="run",
-            remedy="name each apart",
-            repeated=repeated[0],
-        )
-    return dict(zip(names, run.values()))
+    return dict(zip(map(str, run), run.values()))
 
 
 def _are_answers(value: object) -> bool:
@@ -413,17 +405,3 @@ def _is_whole(value: object) -> bool:
 def _are_lists(value: object) -> TypeGuard[list[Any]]:
     """Whether a value lists documents query by query: a list is no document, but a pair may be."""
     return isinstance(value, list) and any(isinstance(docs, (list, Searches)) for docs in value)
-
-
-def _kind(value: object) -> str:
-    """What a message calls a value that is whole, or is not."""
-    retriever = "a retriever" if is_retriever(value) else "no retriever"
-    return (
-        f"the path {str(value)!r}"
-        if isinstance(value, (str, Path))
-        else f"{len(value)} lists of documents"
-        if _are_lists(value)
-        else "a Run"
-        if isinstance(value, Run)
-        else f"{retriever} ({type(value).__name__})"
-    )

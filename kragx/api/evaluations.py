@@ -12,13 +12,13 @@ from kragx.comparison import Comparison, compare
 from kragx.comparison.side_by_side import remarks_on
 from kragx.data import NO_CORPUS, Corpus, Run
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluation import Evaluation, heading, size
+from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.leaks import leak_parts
+from kragx.evaluation.presenting import heading, size
 from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.json_values import HIDDEN, plain
 from kragx.ground.printing import Line, Part, Result, in_language, joined, phrase, visible, warning
-from kragx.metrics import MetricLike, name_among
 from kragx.report.html_page.cells import Reasons, judged
 from kragx.report.html_page.page import write_html
 from kragx.report.record import Record, checkout
@@ -138,23 +138,12 @@ class Evaluations(Result):
 
     @property
     def queries(self) -> dict[str, dict[str, float | None]]:
-        """Each query's values of the first metric by retriever, those that differ most first."""
-        return self.queries_by(self.comparison.primary)
-
-    def queries_by(self, metric: MetricLike) -> dict[str, dict[str, float | None]]:
-        """Each query's values of a metric by retriever, those that differ most first.
+        """Each query's values of the first metric by retriever, those that differ most first.
 
         None where a retriever failed, or the query has no value, or is not among a retriever's
         questions. Where all are equal the order is that of the gold set.
-
-        Raises:
-            UsageError: not all have computed it.
         """
-        profile = next(iter(self.evaluations.values())).profile
-        name = name_among(metric, self.comparison.metrics, profile)
-        if name not in self.comparison.metrics:
-            hint = nearest(name, self.comparison.metrics)
-            raise UsageError("metric {name!r} is not compared; {hint}", name=name, hint=hint)
+        name = self.comparison.primary
         results = self.evaluations
         ids = dict.fromkeys(chain.from_iterable(result.query_ids for result in results.values()))
         values = {

@@ -63,7 +63,7 @@ def match_pairs(
         matcher = matcher.knowing(vocabulary_of(source, keep=engine is None))
     # Whoever decides on pairs sees the questions without an answer as well.
     whole = replace(resolved, missing="empty")
-    plan = MatchPlan(matcher, whole, keep=partial(_describe_pair, texts=texts))
+    plan = MatchPlan(matcher, whole, source.texts, keep=partial(_describe_pair, texts=texts))
     notes = matchers.Notes()
     if engine is None:
         table = match_source(source, plan, notes).table

@@ -23,10 +23,10 @@ from kragx.app.retrieving.retrieve_all import Keeping, retrieve_all
 from kragx.app.run_report import RunReport
 from kragx.comparison import Failures
 from kragx.data import Corpus, GoldDataset, Run, as_corpus, every_run
+from kragx.evaluation.criteria import ids_alone
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.explain import explain, standard_panel
+from kragx.evaluation.explain import explain
 from kragx.evaluation.explanation import Explanation
-from kragx.evaluation.inputs import ids_alone
 from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.vocabulary import vocabulary_of_runs
 from kragx.ground.errors import (
@@ -284,21 +284,16 @@ def explain_folder(
         name, spec = next(iter(config.named_matchers.items()))
         read = match_reader(config, trust=trust)
         deciding = read(spec, name) if match is None else read(match, None)
-        panel = standard_panel(deciding)
         # Of all runs, as in the evaluation: a pair must score here what it scored there.
-        if any(named.needs_vocabulary for named in (deciding, *panel.values())):
-            vocabulary = vocabulary_of_runs(
-                content.dataset, every_run(runs.values()), content.corpus
-            )
-            deciding = deciding.knowing(vocabulary)
-            panel = {name: named.knowing(vocabulary) for name, named in panel.items()}
+        if deciding.needs_vocabulary:
+            every = every_run(runs.values())
+            deciding = deciding.knowing(vocabulary_of_runs(content.dataset, every, content.corpus))
         return [
             explain(
                 content.dataset,
                 run,
                 query_id=query_id,
                 match=deciding,
-                panel=panel,
                 profile=config.profile,
                 corpus=content.corpus,
             )

@@ -28,7 +28,8 @@ from kragx.comparison import (
 from kragx.comparison.threshold_study import Sweep
 from kragx.comparison.tuning import Tuning
 from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run
-from kragx.evaluation.evaluation import Evaluation, versions
+from kragx.evaluation.evaluate_run import versions
+from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.stage_losses import StageLosses
 from kragx.ground.json_values import plain
 from kragx.ground.printing import Line, Part, Result, as_markdown, phrase, speaking

@@ -8,8 +8,9 @@ from kragx.comparison.advice import marked
 from kragx.comparison.changes import gold_lines, unchanged
 from kragx.comparison.tuning import SHOWN
 from kragx.comparison.view import STANDING
-from kragx.evaluation.evaluation import Evaluation, profile_label
+from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.leaks import leak_parts
+from kragx.evaluation.presenting import profile_label
 from kragx.evaluation.wording import asks_label, basis_label, routine_remarks
 from kragx.ground.printing import Line, Part, Table, joined, phrase, visible, warning
 from kragx.judging.budget import Plan

@@ -15,7 +15,8 @@ from kragx.comparison.slices import Tables, rows_of
 from kragx.comparison.statistics import Rows
 from kragx.comparison.statistics.evidence import total
 from kragx.data import GoldDataset
-from kragx.evaluation.evaluation import Evaluation, Nearby
+from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.nearby import Nearby
 from kragx.evaluation.runs import RUNS, SeveralRuns
 from kragx.ground.errors import DataError, UsageError, nearest
 from kragx.ground.printing import Name

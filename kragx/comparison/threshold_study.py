@@ -17,7 +17,8 @@ import numpy as np
 
 from kragx.comparison.orders import Order, leads_of, orders_of, orders_warning
 from kragx.comparison.scores import direction
-from kragx.evaluation.evaluation import Evaluation, means_at
+from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.nearby import means_at
 from kragx.evaluation.wording import method_label
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import IF_KNOWN

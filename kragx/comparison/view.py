@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from kragx.comparison.estimates import Difference, Estimate, Leader, definition_of, difference_cells
-from kragx.evaluation.evaluation import Evaluation, bounds_note, mean_cell, micro_cell
+from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.presenting import bounds_note, mean_cell, micro_cell
 from kragx.evaluation.runs import SeveralRuns, runs_note
 from kragx.ground.printing import Cell, Name, Part, Result, Table, joined, phrase
 from kragx.metrics.intervals import with_reasons

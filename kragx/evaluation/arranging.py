@@ -1,16 +1,13 @@
 """What a profile does with lists before they are matched: it orders them, or refuses duplicates."""
 
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from kragx.data import Doc, Query, Retrieved
+from kragx.data import Query, Retrieved
 from kragx.data.batch import Batch
-from kragx.data.entries import Entries
 from kragx.data.runs import status_of
-from kragx.ground.errors import DataError
+from kragx.ground.errors import DataError, UsageError
 from kragx.matchers import MatchItem
 from kragx.matchers.items import repeated
 from kragx.metrics import Profile
@@ -25,6 +22,12 @@ def arranged_batch(batch: Batch, profile: Profile) -> Batch:
             refuses a document that stands twice.
     """
     docs = batch.docs
+    if batch.searches is not None and (profile.order == "score" or profile.duplicates == "error"):
+        raise UsageError(
+            "profile {name!r} orders one list of a question, and questions have several searches",
+            remedy="use the profile 'kragx'",
+            name=profile.name,
+        )
     if profile.order == "score":
         _check_scores(batch)
         docs = docs.ranked()
@@ -40,37 +43,7 @@ def arranged_batch(batch: Batch, profile: Profile) -> Batch:
                 doc_id=doc_id,
                 name=profile.name,
             )
-    if batch.searches is not None:
-        return _with_arranged_searches(batch, docs, profile)
     return batch if docs is batch.docs else replace(batch, docs=docs)
-
-
-def _with_arranged_searches(batch: Batch, docs: Entries, profile: Profile) -> Batch:
-    """The same where each search has a list."""
-    assert batch.searches is not None
-    of_search = np.repeat(np.arange(len(batch)), batch.searches.n)
-    query_ids = [batch.query_ids[row] for row in of_search.tolist()]
-    lists = replace(batch, query_ids=query_ids, docs=batch.searches.docs, searches=None)
-    arranged_lists = arranged_batch(lists, profile).docs
-    if docs is batch.docs and arranged_lists is batch.searches.docs:
-        return batch
-    # What was read is a number among the documents as they stand, so all are made anew.
-    of_searches = iter(arranged_lists.documents())
-    rows = (
-        (line, query, answer and _with_lists(answer, final, of_searches))
-        for (line, query, answer), final in zip(batch.rows(), docs.documents())
-    )
-    return Batch.of([*rows])
-
-
-def _with_lists(
-    answer: Retrieved, final: tuple[Doc, ...], of_searches: Iterator[tuple[Doc, ...]]
-) -> Retrieved:
-    searches = tuple(
-        replace(search, documents=docs) if search.is_measured else search
-        for search, docs in zip(answer.searches, of_searches)
-    )
-    return replace(answer, documents=final, searches=searches)
 
 
 def match_item(
@@ -97,31 +70,6 @@ def match_item(
     return MatchItem(query, docs, "answered", answer.seconds)
 
 
-def arranged_answer(query: Query, answer: Retrieved, profile: Profile) -> Retrieved:
-    """The same of all lists of somebody who searches."""
-    if answer.error is not None or profile.order != "score":
-        return answer
-    ((_, _, whole),) = arranged_batch(Batch.of([(None, query, answer)]), profile).rows()
-    assert whole is not None  # as it was
-    return whole
-
-
-def directions(batch: Batch) -> Counter[str]:
-    """Down how many lists scores rise, as distances do, or not; under "" where all are one."""
-    query = batch.docs.texts.of_text
-    scores = batch.docs.values
-    # Neighbours in the flat columns are compared, unless they are the end of one list and the
-    # beginning of the next.
-    goes_on = (query[1:] == query[:-1]) & ~(np.isnan(scores[1:]) | np.isnan(scores[:-1]))
-    changes, falls = (
-        np.bincount(query[1:][goes_on & is_meant], minlength=len(batch)) > 0
-        for is_meant in (scores[1:] != scores[:-1], scores[1:] < scores[:-1])
-    )
-    n_falling, n_changing = int(falls.sum()), int(changes.sum())
-    counts = {"": len(batch) - n_changing, "rises": n_changing - n_falling, "other": n_falling}
-    return Counter({direction: n for direction, n in counts.items() if n})
-
-
 def _check_scores(batch: Batch) -> None:
     docs = batch.docs
     is_scored = ~np.isnan(docs.values)
@@ -130,13 +78,10 @@ def _check_scores(batch: Batch) -> None:
     n_scored = np.bincount(docs.texts.of_text[is_scored], minlength=len(batch))
     partly_scored = ((n_scored > 0) & (n_scored < docs.texts.n_texts)).nonzero()[0]
     for row in partly_scored[:1].tolist():
-        n, start = int(docs.texts.n_texts[row]), int(docs.texts.starts[row])
-        rank = int(is_scored[start : start + n].argmin()) + 1
         raise DataError(
-            "query {query_ids!r}, rank {rank}: no score, though {n_scored} of the "
-            "list's {n} documents have one; this profile ranks by score: give all or none",
+            "query {query_ids!r}: {n_scored} of the list's {n} documents have a score; this "
+            "profile ranks by score: give all or none",
             query_ids=batch.query_ids[row],
-            rank=rank,
             n_scored=n_scored[row],
-            n=n,
+            n=int(docs.texts.n_texts[row]),
         )

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 from kragx import matchers
 from kragx.data import (
     Corpus,
+    Doc,
+    Gold,
     GoldDataset,
     Run,
     Tokenizer,
@@ -35,9 +36,8 @@ from kragx.evaluation.evidence import (
     span_options,
 )
 from kragx.evaluation.forbidden import Forbidding
-from kragx.evaluation.inputs import NO_TEXTS, Source, Texts, ids_alone
-from kragx.evaluation.match_source import MatchPlan
-from kragx.evaluation.searching import SEARCHES, Searched, Searching, Seen, Told
+from kragx.evaluation.inputs import Source
+from kragx.evaluation.searching import SEARCHES, Searched, Searching, Seen
 from kragx.evaluation.wording import IDS_ALONE
 from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import DataError, UsageError, inside, nearest
@@ -66,11 +66,10 @@ from kragx.metrics import (
     profile_for,
 )
 from kragx.metrics.evidence import Relevance
-from kragx.metrics.search_table import Basis, SearchTable
+from kragx.metrics.search_table import SearchTable
 from kragx.metrics.spec import Reads
 
 if TYPE_CHECKING:
-    from kragx.judging import Judge
     from kragx.matchers.vocabulary import Vocabulary
 
 
@@ -82,6 +81,17 @@ TOKEN_METRICS = ("tokens_per_gold", "tokens_to_evidence")
 
 def _reads_of(specs: Iterable[MetricSpec]) -> frozenset[Reads]:
     return frozenset[Reads]().union(*map(attrgetter("reads"), specs))
+
+
+def ids_alone(gold: GoldDataset, runs: Collection[Run]) -> bool:
+    """Whether ids are all that can be compared: one side has no text at all, and both have ids."""
+    items = [item for query in gold for item in query.gold]
+    golds: list[Gold | Doc] = [*items, *(doc for item in items for doc in item.alternatives)]
+    docs = [doc for run in runs for answer in run.results.values() for doc in answer.documents]
+    gold_has_text = any(item.text is not None for item in golds)
+    if not golds or (gold_has_text and (not docs or any(doc.text is not None for doc in docs))):
+        return False
+    return all(item.id is not None for item in (*golds, *docs))
 
 
 @dataclass(frozen=True)
@@ -180,13 +190,13 @@ class Criteria:
                 "match 'llm': K-RAG has no judge, so profile krag cannot reproduce one; use "
                 "profile kragx"
             )
-        of_grades = [spec for spec in specs if spec["gain_from"] == "judge"]
-        if of_grades and matcher.top is None:
-            raise UsageError(
-                "metric {of_grades}: gain_from=judge needs a matcher that gives grades; use "
-                "match llm",
-                of_grades=of_grades[0],
-            )
+        for spec in specs if matcher.top is None else ():
+            if spec["gain_from"] == "judge":
+                raise UsageError(
+                    "metric {of_grades}: gain_from=judge needs a matcher that gives grades; use "
+                    "match llm",
+                    of_grades=spec,
+                )
         if matcher.of_context:
             raise UsageError(
                 "match: {name!r} says which facts a whole context holds",
@@ -240,21 +250,10 @@ class Criteria:
         # Past the frozen class: they follow from `specs`, and are asked for again with every part.
         vars(self).update(reads=reads, looks=looks, reads_forbidden=forbidden)
 
-    @property
-    def basis(self) -> Basis | None:
-        """The list that metrics are about which name none; None where nobody looks at searches."""
-        return None if self.searching is None else self.searching.basis
-
     def _list_of(self, spec: MetricSpec) -> tuple[ListName, Order] | None:
         """The list of searches that a metric is about; None for the basis, or no list."""
-        return None if spec["of"] in (None, self.basis) else (spec["of"], spec["order"])
-
-    @property
-    def asks_of_searches(self) -> frozenset[Told]:
-        """What it matters whether searches say: their tokens, what was read."""
-        reads_tokens = self.are_usual or "tokens" in self.reads
-        asks: dict[Told, bool] = {"tokens": reads_tokens, "read": "read" in self.reads}
-        return frozenset(compress(asks, asks.values()))
+        basis = None if self.searching is None else self.searching.basis
+        return None if spec["of"] in (None, basis) else (spec["of"], spec["order"])
 
     def seeing(self, searches: Seen | None) -> Self:
         """The same where questions may have several searches.
@@ -269,7 +268,7 @@ class Criteria:
         if self.are_usual:
             names = (*SEARCH_METRICS, *(TOKEN_METRICS if "tokens" in known.says else ()))
             specs = tuple(dict.fromkeys((*specs, *parse_all(names, self.named))))
-        says_read = "read" in known.says or "read" not in self.asks_of_searches
+        says_read = "read" in known.says or "read" not in self.reads
         changed = replace(self, specs=specs, are_usual=False, lists_alone=searches is None)
         counts = "tokens" in changed.reads and "tokens" not in known.says
         counts_by = self.tokenizer if counts else None
@@ -313,28 +312,17 @@ class Criteria:
         return next(filter(None, keys), None)
 
     @property
+    def members(self) -> list[matchers.BaseMatcher]:
+        """What matches gold, and facts, with the members of combinations."""
+        deciders = [self.matcher] if self.facts_by is None else [self.matcher, self.facts_by]
+        return [member for decider in deciders for member in decider.family]
+
+    @property
     def token_settings(self) -> dict[str, Any] | None:
         """What a result records of the budgets' tokens; None if no budget counts any."""
         budgets = (spec.k for spec in self.specs if isinstance(spec.k, TextBudget))
         counts = any(budget.unit == "tokens" for budget in budgets)
         return describe(self.tokenizer) if counts else None
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """The metrics by canonical name."""
-        return tuple(map(str, self.specs))
-
-    def plan(
-        self, keep: Callable[[matchers.MatchItem], Any] | None = None, texts: Texts = NO_TEXTS
-    ) -> MatchPlan:
-        """How parts are matched, and what is kept of their questions."""
-        return MatchPlan(
-            self.matcher,
-            self.profile,
-            texts,
-            keep=keep,
-            searching=self.searching,
-        )
 
     def siblings(
         self, sample: GoldSample, notes: matchers.Notes | None = None
@@ -374,14 +362,9 @@ class Criteria:
         )
 
     @property
-    def deciders(self) -> list[matchers.BaseMatcher]:
-        """What matches gold, and what matches facts."""
-        return [self.matcher] if self.facts_by is None else [self.matcher, self.facts_by]
-
-    @property
     def needs_vocabulary(self) -> bool:
         """Whether matchers or spans look at the words of all texts, and nobody has said them."""
-        if any(map(attrgetter("needs_vocabulary"), self.deciders)):
+        if self.matcher.needs_vocabulary or (self.facts_by and self.facts_by.needs_vocabulary):
             return True
         by_script = "spans" in self.reads and self.passages is None
         return by_script and any(read.tokenizer == "auto" for read in span_options(self.specs))
@@ -395,16 +378,6 @@ class Criteria:
             passages=vocabulary.passages,
             forbidden_words=vocabulary.of_forbidden or self.forbidden_words,
         )
-
-    @property
-    def members(self) -> list[matchers.BaseMatcher]:
-        """What matches gold, and facts, with the members of combinations."""
-        return [member for decider in self.deciders for member in decider.family]
-
-    @property
-    def judges(self) -> tuple[Judge, ...]:
-        """All that are asked for grades of matches and facts."""
-        return tuple(judge for matcher in self.deciders for judge in matcher.graders)
 
     def gathered(
         self,
@@ -459,7 +432,6 @@ class Criteria:
         self,
         dataset: Mapping[str, Any],
         run: Mapping[str, Any],
-        relevance: Relevance | None = None,
         forbidding: Forbidding | None = None,
     ) -> dict[str, Any]:
         """What a result records, but for the metrics and the versions."""
@@ -473,24 +445,21 @@ class Criteria:
             "metrics": [],
             "dataset": dataset,
             **({} if facts_by is None else {"facts_match": facts_by.settings}),
-            **({} if relevance is None else {"relevance": relevance.settings}),
             "run": run,
             **({} if pool is None else {"pool": pool.settings}),
             **({} if vocabulary is None else {"vocabulary": vocabulary.settings}),
             **({} if forbidding is None else {FORBIDDEN: forbidding.settings}),
-            **({} if self.basis is None else {SEARCHES: self.searches_settings}),
+            **({} if self.searching is None else self._of_searches(self.searching)),
         }
 
-    @property
-    def searches_settings(self) -> dict[str, Any]:
+    def _of_searches(self, searching: Searching) -> dict[str, Any]:
         """What a result records of how searches are looked at."""
-        counts_by = self.searching and self.searching.counts_by
-        counted = {"tokens": "counted", "tokenizer": describe(counts_by)} if counts_by else {}
-        return {
-            "basis": self.basis,
-            **({"lists_alone": True} if self.lists_alone else {}),
-            **counted,
-        }
+        settings: dict[str, Any] = {"basis": searching.basis}
+        if self.lists_alone:
+            settings["lists_alone"] = True
+        if searching.counts_by is not None:
+            settings |= {"tokens": "counted", "tokenizer": describe(searching.counts_by)}
+        return {SEARCHES: settings}
 
     def __getstate__(self) -> dict[str, Any]:
         # Metrics hold functions, so others read them by their names; a plain one goes by itself.

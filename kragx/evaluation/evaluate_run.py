@@ -1,9 +1,12 @@
 """`evaluate_run`: from a gold set, what one retriever returned and criteria to an `Evaluation`."""
 
-from collections.abc import Collection, Mapping
+import platform
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from functools import cache, partial
+from importlib.metadata import version
+from itertools import chain
 
 import numpy as np
 
@@ -23,24 +26,32 @@ from kragx.data.forbidden import FORBIDDEN
 from kragx.data.objects import gold_of, results_of
 from kragx.data.scored import are_scores
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluation import Evaluation, versions
-from kragx.evaluation.evidence import GatheredEvidence, judging_counts
+from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.evidence import judging_counts
 from kragx.evaluation.forbidden import Forbidding, ids_met
-from kragx.evaluation.inputs import Source, Texts, asks_counts, source_of, table_counts
-from kragx.evaluation.match_source import Matches, itself, match_source, watched
+from kragx.evaluation.inputs import Source, Texts, source_of
+from kragx.evaluation.match_source import (
+    Matches,
+    MatchPlan,
+    itself,
+    match_source,
+    table_counts,
+    watched,
+)
 from kragx.evaluation.parts.source_parts import match_in_parts
 from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.pools import check_whole_lists, pooled, within
 from kragx.evaluation.retriever_adapters import is_retriever
+from kragx.evaluation.runs import counts_of_runs
 from kragx.evaluation.searching import seen_in_runs
 from kragx.evaluation.vocabulary import vocabulary_of, vocabulary_of_runs
 from kragx.matchers import matching
-from kragx.matchers.gold_siblings import GoldSample, GoldSiblings, compares_gold
+from kragx.matchers.gold_siblings import GoldSample, compares_gold
 from kragx.matchers.items import items_of
 from kragx.matchers.matching import match_in_pool
 from kragx.metrics import MatchTable
-from kragx.metrics.evidence import Relevance
 from kragx.metrics.leaks import with_leak
+from kragx.metrics.runs import mean_values
 
 
 def ready(dataset: GoldDataset, criteria: Criteria, corpus: Corpus) -> GoldDataset:
@@ -67,7 +78,7 @@ def for_all(
     """
     runs = every_run(runs)
     criteria = replace(criteria.fitting(dataset, runs, corpus), is_open=False)
-    if criteria.basis is None:  # else they are compared with others, of which it is the basis too
+    if criteria.searching is None:  # else they are compared with others, and have their basis
         criteria = criteria.seeing(seen_in_runs(dataset, runs))
     if criteria.matcher.needs_pool(matchers.MatchItem(query, ()) for query in dataset):
         judge, profile = criteria.matcher, criteria.named
@@ -94,9 +105,10 @@ def informed(criteria: Criteria, source: Source, *, keep: bool = False) -> Crite
         source: will pass afterwards.
         keep: as of `Source.ahead`.
     """
-    if criteria.basis is None:
-        searches = source.searches_ahead(keep=keep, asks=criteria.asks_of_searches)
-        criteria = criteria.seeing(searches)
+    if criteria.searching is None:
+        searches = source.searches_ahead(keep=keep)
+        if searches is not None or "searches" in criteria.reads:
+            criteria = criteria.seeing(searches)
     if criteria.needs_vocabulary:
         return criteria.knowing(vocabulary_of(source, keep=keep))
     compares = criteria.forbids(source) and criteria.forbidden_matcher is not None
@@ -133,7 +145,7 @@ def evaluate_run(
         if criteria.is_open:
             criteria = for_all(criteria, dataset, run.every, texts)
         names = [name, *(None for _ in run.reruns)]
-        return Evaluation.of_runs(
+        return evaluation_of_runs(
             [evaluate_once(dataset, rerun, criteria, name) for rerun, name in zip(run.every, names)]
         )
     if criteria.is_open:
@@ -154,6 +166,36 @@ def evaluate_run(
         if not by_ids.are_ids:
             raise
     return evaluate_once(dataset, run, by_ids, name)
+
+
+def evaluation_of_runs(runs: Sequence[Evaluation]) -> Evaluation:
+    """One evaluation of a retriever that was asked the same questions several times.
+
+    Whatever a question got in its runs, it counts once, by its mean over them. It has failed if
+    one of its runs has, which is scored as an empty list.
+
+    Args:
+        runs: by the same criteria; the first has the retriever's name.
+    """
+    if len(runs) == 1:
+        return runs[0]
+    # Lists, matches and settings are the first run's, as reports can show one list a question.
+    first = runs[0]
+    failures: dict[str, str] = {}
+    for query_id, error in chain.from_iterable(run.failures.items() for run in runs):
+        failures.setdefault(query_id, error)
+    seconds = [run.seconds for run in runs if run.seconds is not None]
+    joint = replace(
+        first,
+        counts=counts_of_runs([run.counts for run in runs], failures),
+        settings={**first.settings, "run": {**first.settings["run"], "runs": len(runs)}},
+        failures=failures,
+        # Times of some runs alone would be those of another retriever than the numbers are of.
+        seconds=mean_values(seconds) if len(seconds) == len(runs) else None,
+        longest=max(run.longest_list for run in runs),
+        runs=tuple(runs),
+    )
+    return joint.measured(first.specs)
 
 
 def _match_and_measure(
@@ -177,11 +219,13 @@ def _match_and_measure(
     engine = None if workers is None else engine_of(workers, criteria.matcher)
     criteria = informed(criteria, source, keep=engine is None)
     forbidding = criteria.forbidding(source.rules, corpus) if forbids else None
-    notes = matchers.Notes()
+    notes, kept = matchers.Notes(), itself if looks else None
     if criteria.matcher.judges:
         criteria, matches = _judged(source, criteria, notes, forbidding)
     else:
-        plan = replace(criteria.plan(keep=itself if looks else None), forbidding=forbidding)
+        plan = MatchPlan(
+            criteria.matcher, criteria.profile, source.texts, kept, forbidding, criteria.searching
+        )
         if engine is None:
             matches = match_source(source, plan, notes)
         else:
@@ -192,11 +236,15 @@ def _match_and_measure(
         marks = forbidding = None  # nothing is forbidden after all
     forbidden = None if marks is None else marks.resolved()
     # Now, as an encoder then has read the gold with what was retrieved, in whole batches.
-    siblings = criteria.siblings(source.stats.golds or GoldSample(), notes)
     sums = table_counts(table, forbidden, searches)
-    criteria.check_lost(notes, sums["n_with_any_gold"])
-    counts = source.counts(sums, criteria.profile, notes)
-    counts |= judging_counts(criteria.matcher, notes)
+    evaluation = replace(
+        unmeasured(source, criteria, table, notes, sums, forbidding),
+        forbidden=forbidden,
+        searches=searches,
+        dataset=source.gold,
+        seconds=np.array(source.stats.seconds, np.float64),
+    )
+    counts = {**evaluation.counts}
     if marks is not None:
         counts[FORBIDDEN] = {**counts[FORBIDDEN], "n_unmatchable": marks.beyond.n_lost}
         marks.beyond.warn()
@@ -205,54 +253,44 @@ def _match_and_measure(
         concurrency = int(source.run.settings.get("concurrency", 1))
         of_lists = forbidden, searches, matches.searched
         evidence = criteria.gathered(lists, table, concurrency, *of_lists)
-        counts |= _evidence_counts(evidence, criteria)
-    relevance = None if evidence is None else evidence.relevance
-    return replace(
-        unmeasured(source, criteria, table, counts, siblings, relevance, forbidding),
-        evidence=evidence,
-        forbidden=forbidden,
-        searches=searches,
-        dataset=source.gold,
-        seconds=np.asarray(source.stats.seconds),
-    ).measured(criteria.specs if forbidden is None else with_leak(criteria.specs, forbidden))
-
-
-def _evidence_counts(evidence: GatheredEvidence, criteria: Criteria) -> dict[str, Any]:
-    """What is counted of facts, and of a judge of relevance."""
-    counts = {} if evidence.relevance is None else dict(evidence.relevance.judging)
-    if (facts := evidence.matched_facts) is not None and criteria.facts_by is not None:
-        counts = {**facts.concluded(facts.n, facts.notes, criteria.facts_by), **counts}
-    return counts
+        counts |= evidence.counts(criteria.facts_by)
+    specs = criteria.specs if forbidden is None else with_leak(criteria.specs, forbidden)
+    return replace(evaluation, evidence=evidence, counts=counts).measured(specs)
 
 
 def unmeasured(
     source: Source,
     criteria: Criteria,
     table: MatchTable,
-    counts: Mapping[str, Any],
-    siblings: GoldSiblings | None,
-    relevance: Relevance | None = None,
+    notes: matchers.Notes,
+    sums: Mapping[str, int],
     forbidding: Forbidding | None = None,
 ) -> Evaluation:
-    """The evaluation of a source that has passed, before any metric is computed.
+    """The evaluation of a source that has passed, whole or in parts, before metrics are computed.
 
     Args:
         source: what is evaluated.
         criteria: by which it is.
         table: its matches.
-        counts: what was scored and what was not.
-        siblings: what the matcher makes of the gold of other questions; None if it was not asked.
-        relevance: what a judge of relevance said.
+        notes: of all questions.
+        sums: of the match table, or of those of all parts (`table_counts`).
         forbidding: told what must not come; None where nothing is forbidden.
+
+    Raises:
+        DataError: no question can match.
     """
-    alike = {} if siblings is None else siblings.at(table.threshold)
+    siblings = criteria.siblings(source.stats.golds or GoldSample(), notes)
+    criteria.check_lost(notes, sums["n_with_any_gold"])
+    counts = source.counts(sums, criteria.profile, notes, table.weights)
+    if criteria.matcher.judges:
+        counts |= judging_counts(criteria.matcher, notes)
     run = {"name": source.name, **source.run.settings}
-    settings = criteria.settings(source.dataset_settings(), run, relevance, forbidding)
+    settings = criteria.settings(source.dataset_settings(), run, forbidding)
     return Evaluation(
         name=source.name,
         scores=(),
         query_ids=tuple(source.stats.query_ids),
-        counts={**counts, **alike, **asks_counts(table.weights)},
+        counts=counts | ({} if siblings is None else siblings.at(table.threshold)),
         settings=settings | {"versions": versions()},
         match_name=criteria.label,
         table=table,
@@ -287,3 +325,14 @@ def _judged(
         criteria = within(criteria, matcher)
         table = match_in_pool(items, matcher, notes)
     return criteria, with_what_passed(table)
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """The versions that numbers may depend on."""
+    return {
+        "kragx": version("kragx"),
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "platform": sys.platform,
+    }

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import platform
-import sys
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from importlib.metadata import version
-from itertools import chain, pairwise, repeat
+from functools import cached_property
+from itertools import repeat
 from math import isnan
 from numbers import Real
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from kragx.data import GoldDataset
 from kragx.evaluation.evidence import GatheredEvidence
-from kragx.evaluation.inputs import first_failure, judged_share
+from kragx.evaluation.inputs import first_failure
 from kragx.evaluation.leaks import Leak, leak_parts, leaks_of
-from kragx.evaluation.runs import SeveralRuns, counts_of_runs, partly_remarks, runs_note
+from kragx.evaluation.match_source import judged_share
+from kragx.evaluation.nearby import Nearby, means_nearby
+from kragx.evaluation.pools import check_depth
+from kragx.evaluation.presenting import bounds_note, heading, mean_cell, micro_cell, size
+from kragx.evaluation.runs import SeveralRuns, partly_remarks, runs_note
 from kragx.evaluation.wording import (
-    asks_label,
-    basis_label,
     failure_remarks,
     further_remarks,
     match_label,
@@ -32,15 +31,10 @@ from kragx.evaluation.wording import (
 from kragx.ground.errors import RetrieverError, UsageError, nearest, needing
 from kragx.ground.json_values import plain
 from kragx.ground.printing import (
-    Line,
     Part,
     Result,
     Table,
-    between,
-    joined,
-    number,
     phrase,
-    possible,
     warning,
 )
 from kragx.matchers import check_threshold
@@ -53,53 +47,21 @@ from kragx.metrics import (
     MetricLike,
     MetricScores,
     MetricSpec,
-    MetricWarning,
     Profile,
     compute,
     counted,
     intervals_of,
-    known_metric,
     name_among,
     parse_all,
     valueless,
 )
 from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reasons
-from kragx.metrics.runs import mean_of, mean_values, over_runs
+from kragx.metrics.runs import mean_of, over_runs
 from kragx.metrics.search_table import Basis, SearchTable
 from kragx.metrics.weights import counting
 
 if TYPE_CHECKING:
     import pandas
-
-
-_NEIGHBOURHOOD = 0.1
-"""How far from the chosen threshold a conclusion should hold."""
-
-_STEPS = 4  # thresholds on either side of the chosen one: few, as they take time
-
-
-@dataclass(frozen=True)
-class Nearby:
-    """A retriever's means at thresholds around the chosen one.
-
-    Attributes:
-        chosen: the threshold of the evaluation.
-        thresholds: (t) where, ascending; the chosen one is among them.
-        means: for each metric its mean at each of them; None where it has none.
-    """
-
-    chosen: float
-    thresholds: tuple[float, ...]
-    means: Mapping[str, tuple[float | None, ...]]
-
-    @classmethod
-    def read(cls, record: Mapping[str, Any]) -> Nearby:
-        """From its plain values."""
-        thresholds = tuple(record["thresholds"])
-        means = {name: tuple(values) for name, values in record["means"].items()}
-        if any(len(values) != len(thresholds) for values in means.values()):
-            raise ValueError("there is not a mean at each threshold")
-        return cls(record["chosen"], thresholds, means)
 
 
 # Compared by identity, as it holds arrays.
@@ -155,36 +117,6 @@ class Evaluation(Result):
     searches: SearchTable | None = field(default=None, repr=False, compare=False)
     runs: tuple[Evaluation, ...] = field(default=(), repr=False, compare=False)
 
-    @classmethod
-    def of_runs(cls, runs: Sequence[Evaluation]) -> Evaluation:
-        """One evaluation of a retriever that was asked the same questions several times.
-
-        Whatever a question got in its runs, it counts once, by its mean over them. It has failed if
-        one of its runs has, which is scored as an empty list.
-
-        Args:
-            runs: by the same criteria; the first has the retriever's name.
-        """
-        if len(runs) == 1:
-            return runs[0]
-        # Lists, matches and settings are the first run's, as reports can show one list a question.
-        first = runs[0]
-        failures: dict[str, str] = {}
-        for query_id, error in chain.from_iterable(run.failures.items() for run in runs):
-            failures.setdefault(query_id, error)
-        seconds = [run.seconds for run in runs if run.seconds is not None]
-        joint = replace(
-            first,
-            counts=counts_of_runs([run.counts for run in runs], failures),
-            settings={**first.settings, "run": {**first.settings["run"], "runs": len(runs)}},
-            failures=failures,
-            # Times of some runs alone would be those of another retriever than the numbers are of.
-            seconds=mean_values(seconds) if len(seconds) == len(runs) else None,
-            longest=max(run.longest_list for run in runs),
-            runs=tuple(runs),
-        )
-        return joint.measured(first.specs)
-
     @property
     def basis(self) -> Basis | None:
         """The list of a query's searches that metrics are about which name none, if it has any."""
@@ -211,15 +143,10 @@ class Evaluation(Result):
         """
         if not self.unanswered:
             return self
-        n_failed = self.counts["n_failed"]
         raise RetrieverError(
-            (
-                "{retriever} failed on its only question; the first: {first}"
-                if n_failed == 1
-                else "{retriever} failed on every question, {n} of them; the first: {first}"
-            ),
+            "{retriever} failed on every question, {n} of them; the first: {first}",
             retriever=self.name,
-            n=n_failed,
+            n=self.counts["n_failed"],
             first=first_failure(self.failures),
         )
 
@@ -303,35 +230,12 @@ class Evaluation(Result):
         }
 
     @cached_property
-    def relevance(self) -> dict[str, list[float | None]]:
-        """Of each query judged the judge's grades of the documents that metrics look at, by rank.
-
-        None where a judgement is missing; empty where no metric reads judged relevance.
-        """
-        if self.evidence is None or self.evidence.relevance is None:
-            return {}
-        table, rows = self.evidence.relevance.table, self.evidence.relevance.rows.tolist()
-        # Each document has one pair in it, with its own text.
-        grades = [None if isnan(v) else v for v in table.grade[table.pair_gold].tolist()]
-        starts = pairwise(table.doc_start.tolist())
-        return {self.query_ids[row]: grades[a:b] for row, (a, b) in zip(rows, starts)}
-
-    @cached_property
     def leaks(self) -> tuple[Leak, ...]:
         """What came though it must not, as far down as metrics look; empty where nothing is known.
 
         Question by question, by rank; of several runs what came in any of them.
         """
-        if self.runs:
-            leaks = chain.from_iterable(run.leaks for run in self.runs)
-            row_of = {query_id: row for row, query_id in enumerate(self.query_ids)}
-            distinct = {(leak.query_id, leak.rank, leak.document): leak for leak in leaks}.values()
-            return tuple(sorted(distinct, key=lambda leak: (row_of[leak.query_id], leak.rank)))
-        if self.forbidden is None:
-            return ()
-        rules = self.settings.get("forbidden", {}).get("rules", {})
-        lists = self.table if self.searches is None else self.searches.of("all")
-        return leaks_of(self.forbidden, lists.doc_start, self.specs, self.query_ids, rules)
+        return leaks_of(self)
 
     def with_metrics(self, metrics: MetricLike | Iterable[MetricLike]) -> Evaluation:
         """The same matches measured by other metrics; nothing is matched again.
@@ -368,7 +272,14 @@ class Evaluation(Result):
     def computed(self, specs: Sequence[MetricSpec]) -> tuple[MetricScores, ...]:
         """The numbers of the matches, whether or not anything was answered."""
         if not self.runs:
-            evidence = self._evidence_of(self.table, self.searches)
+            evidence = self.evidence
+            if evidence is not None:
+                evidence = evidence.decided(self.table, self.searches)
+            elif self.forbidden is not None or self.searches is not None:
+                # Of no documents, as none were kept.
+                evidence = GatheredEvidence(
+                    (), self.table, forbidden=self.forbidden, searches=self.searches
+                )
             return compute(self.table, specs, self.profile, evidence)
         of_runs = (
             run.scores
@@ -379,16 +290,6 @@ class Evaluation(Result):
         )
         return tuple(map(over_runs, zip(*of_runs, strict=True)))
 
-    def _evidence_of(
-        self, table: MatchTable, searches: SearchTable | None
-    ) -> GatheredEvidence | None:
-        """What metrics look at beside these matches; of no documents, where none were kept."""
-        if self.evidence is not None:
-            return self.evidence.decided(table, searches)
-        if self.forbidden is None and searches is None:
-            return None
-        return GatheredEvidence((), table, forbidden=self.forbidden, searches=searches)
-
     def with_scores(self, scores: Sequence[MetricScores], reading: Mapping[str, Any]) -> Evaluation:
         """The same matches with these numbers.
 
@@ -396,7 +297,7 @@ class Evaluation(Result):
             scores: of each metric.
             reading: what is recorded of how texts were read for them.
         """
-        specs = tuple(score.spec for score in scores)
+        specs = [*map(attrgetter("spec"), scores)]
         return replace(
             self,
             scores=tuple(scores),
@@ -425,8 +326,7 @@ class Evaluation(Result):
             raise UsageError(
                 "{method!r} decides yes or no and has no threshold",
                 field="match",
-                remedy="its metrics hold as they are (kragx score shows them); to vary a "
-                "threshold, match by one that has it, such as 'overlap'",
+                remedy="to vary a threshold, match by one that has it, such as 'overlap'",
                 method=str(match["method"]),
             )
         if "pool" in self.settings:
@@ -474,29 +374,10 @@ class Evaluation(Result):
         )
         return decided.measured(self.specs)
 
-    def n_matched(self, threshold: float) -> int:
-        """How many pairs match at a threshold, of documents of all searches."""
-        table = self.table if self.searches is None else self.searches.table
-        return int(replace(table, threshold=threshold).matched.sum())
-
     @cached_property
     def nearby(self) -> Nearby | None:
         """The means at thresholds near the chosen one; None where there is nothing to vary."""
-        match = self.settings["match"]
-        if "threshold" not in match or "pool" in self.settings or self.unanswered:
-            return None
-        threshold, top = float(match["threshold"]), match.get("top")
-        grid = threshold + np.linspace(-_NEIGHBOURHOOD, _NEIGHBOURHOOD, 2 * _STEPS + 1)
-        # Rounded, lest people read 0.44999999999999996; the threshold itself stays to the last bit.
-        near = {round(float(step), 6) for step in grid if 0 < step <= 1} | {threshold}
-        if top is not None:  # of grades those next
-            near = {
-                grade for grade in (threshold - 1, threshold, threshold + 1) if 1 <= grade <= top
-            }
-        thresholds = tuple(sorted(near))
-        rows = [means for _, means in means_at(self, thresholds)]
-        columns = {name: tuple(means[name] for means in rows) for name in self.mean}
-        return Nearby(threshold, thresholds, columns)
+        return means_nearby(self)
 
     @property
     def match_label(self) -> str:
@@ -574,7 +455,7 @@ class Evaluation(Result):
         """
         names = ["settings", "counts", "mean", *["intervals"] * intervals, "micro"]
         names += ["bounds", "micro_bounds", "vote_bounds", "maximum"]
-        names += ["queries", "relevance", "leaks"] * queries
+        names += ["queries", "leaks"] * queries
         always = ("settings", "counts", "mean", "intervals", "micro", "queries")
         values = {name: getattr(self, name) for name in names}
         values["runs"] = self.several_runs
@@ -592,99 +473,6 @@ class Evaluation(Result):
         return pandas.DataFrame(columns, index=pandas.Index(self.query_ids, name="query_id"))
 
 
-def means_at(
-    evaluation: Evaluation, thresholds: Iterable[float]
-) -> Iterator[tuple[int, dict[str, float | None]]]:
-    """At each threshold, ascending, how many pairs match, and the means by metric."""
-    runs = evaluation.runs or (evaluation,)
-    # The same matches give the same values, unless facts are matched at the threshold as well.
-    follows = any(run.evidence is not None and run.evidence.follows for run in runs)
-    n_before, means = -1, dict[str, float | None]()
-    for threshold in sorted(thresholds):
-        n = sum(run.n_matched(threshold) for run in runs)
-        if n != n_before or follows:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
-                n_before, means = n, evaluation.at_threshold(threshold).mean
-        yield n, means
-
-
-def heading(evaluation: Evaluation, counts: Mapping[str, Any] | None = None) -> Iterator[Line]:
-    """How matches were decided and what the numbers mean; `counts` where not of all."""
-    basis = basis_label(evaluation.settings)
-    texts = (
-        phrase("match: {match}", match=evaluation.match_label),
-        phrase("profile: {profile}", profile=profile_label(evaluation)),
-        phrase("list: {basis}", basis=basis) if basis else "",
-        asks_label(evaluation.counts if counts is None else counts) or "",
-    )
-    return map(Line, filter(None, texts))
-
-
-def profile_label(evaluation: Evaluation) -> str:
-    """The profile and what deviates from it, in one line."""
-    name = str(evaluation.settings["profile"]["name"])
-    changed = ", ".join(
-        f"{option}={value}" if isinstance(value, str) else option
-        for option, value in evaluation.settings["deviations"].items()
-    )
-    return phrase("{name}, with {changed}", name=name, changed=changed) if changed else name
-
-
-def mean_cell(evaluation: Evaluation, metric: str) -> str:
-    """A mean as people read it, with what missing judgements leave open."""
-    maximum, bounds = evaluation.maximum.get(metric), evaluation.bounds.get(metric)
-    known_as, aside = known_metric(metric), evaluation.asides.get(metric)
-    # Where some leaks are not known, no value between the ends is the likelier one.
-    if bounds is not None and known_as is not None and known_as.reads_forbidden:
-        return between(*bounds)
-    text = _with_bounds(evaluation.mean.get(metric), bounds)
-    if not aside and maximum is None:
-        return text
-    return phrase(
-        "{value} ({aside})" if aside else "{value} of {maximum}",
-        value=text,
-        aside=aside,
-        maximum=number(maximum),
-    )
-
-
-def micro_cell(evaluation: Evaluation, metric: str) -> str:
-    """The same for a micro average; empty for a metric that has none."""
-    micro = evaluation.micro
-    bounds = evaluation.micro_bounds.get(metric)
-    return _with_bounds(micro[metric], bounds) if metric in micro else ""
-
-
-def _with_bounds(value: float | None, bounds: tuple[float, float] | None) -> str:
-    return joined(" ", [number(value), "" if bounds is None else possible(*bounds)])
-
-
-def bounds_note(evaluations: Iterable[Evaluation]) -> str:
-    """What stands below a table of means: what bounds are, where some evaluation has any."""
-    scores = (score for evaluation in evaluations for score in evaluation.scores if score.bounds)
-    of_leaks = {score.spec.metric.reads_forbidden for score in scores}
-    notes = {
-        False: phrase("(a to b): what it can become once missing judgements are known"),
-        True: phrase("leaks from a to b: if none, and if all of what is not known leaks"),
-    }
-    return joined("; ", [note for kind, note in notes.items() if kind in of_leaks])
-
-
-def queries_table(evaluation: Evaluation) -> Table:
-    """The values of each query, metrics across."""
-    rows = [[name, *map(number, row.values())] for name, row in evaluation.queries.items()]
-    return Table(["query_id", *evaluation.mean], rows)
-
-
-def size(evaluation: Evaluation) -> Line:
-    """How many queries the numbers are of."""
-    n_scored, n_queries = (evaluation.counts[name] for name in ("n_scored", "n_queries"))
-    if n_queries and evaluation.counts.get("n_probes", 0) == n_queries:
-        return Line(phrase("all {n} queries are probes: leaks alone are measured", n=n_queries))
-    return Line(phrase("{n} of {of} queries scored", n=n_scored, of=n_queries))
-
-
 def as_evaluations(
     evaluations: Iterable[Evaluation] | Mapping[str, Evaluation],
 ) -> list[Evaluation]:
@@ -692,27 +480,6 @@ def as_evaluations(
     if isinstance(evaluations, Mapping):
         return [replace(evaluation, name=str(name)) for name, evaluation in evaluations.items()]
     return list(evaluations)
-
-
-def metric_names(evaluations: Iterable[Evaluation]) -> list[str]:
-    """The metrics of all evaluations, in order, each once."""
-    return list(dict.fromkeys(name for evaluation in evaluations for name in evaluation.mean))
-
-
-def check_depth(specs: Iterable[MetricSpec], depth: int | None) -> None:
-    """Raise a `UsageError` where a cut-off may reach beyond a pool; None for no pool.
-
-    A budget may hold any number of documents.
-    """
-    for spec in specs:
-        within = depth is None or (isinstance(spec.k, int) and spec.k <= depth)
-        if spec.metric.from_matches is not None and not within:
-            raise UsageError(
-                "metric {spec!r} reaches beyond the pool's depth of {depth}; "
-                "pool deeper (match.depth), or cut at the depth",
-                spec=str(spec),
-                depth=depth,
-            )
 
 
 def deviations(
@@ -727,14 +494,3 @@ def deviations(
     return (
         changes if profile.no_gold == named["no_gold"] else changes | {"no_gold": profile.no_gold}
     )
-
-
-@cache
-def versions() -> Mapping[str, str]:
-    """The versions that numbers may depend on."""
-    return {
-        "kragx": version("kragx"),
-        "python": platform.python_version(),
-        "numpy": version("numpy"),
-        "platform": sys.platform,
-    }

@@ -83,10 +83,7 @@ class Facts:
         *,
         follows: bool,
     ) -> Facts:
-        """Match the facts with the documents, or the contexts, that some metric looks at.
-
-        `concluded` is for whoever has all of them.
-        """
+        """Match the facts with the documents, or the contexts, that some metric looks at."""
         cuts = list(dict.fromkeys(spec.k for spec in specs if spec.metric.reads_facts))
         depths = np.stack([sizes.held_within(lists, k) for k in cuts], axis=1)
         items, contexts = {}, []
@@ -111,18 +108,6 @@ class Facts:
         }
         ends_of = contexts if matcher.of_context else None
         return cls(np.array(list(items), np.int64), table, follows, n, notes, ends_of)
-
-    @staticmethod
-    def concluded(
-        n: Mapping[str, int], notes: matchers.Notes, matcher: matchers.BaseMatcher
-    ) -> dict[str, Any]:
-        """The counts of all facts together, once what they show is warned of.
-
-        Raises:
-            JudgingError: more judgements are missing than the matcher's judge allows.
-        """
-        matching.conclude(matcher, notes)
-        return judging_counts(matcher, notes, "judging_facts") | {"facts": dict(n)}
 
     def held(self, depths: Ints) -> HeldFacts:
         """Which facts the first documents of each query hold, so many of each list.
@@ -160,6 +145,18 @@ class Facts:
         values = [None if np.isnan(value) else value for value in self.held(depths).held.tolist()]
         spans = pairwise(self.matches.gold_start.tolist())
         return {row: values[a:b] for row, (a, b) in zip(self.rows.tolist(), spans)}
+
+
+def facts_counts(
+    n: Mapping[str, int], notes: matchers.Notes, matcher: matchers.BaseMatcher
+) -> dict[str, Any]:
+    """The counts of all facts together, once what they show is warned of.
+
+    Raises:
+        JudgingError: more judgements are missing than the matcher's judge allows.
+    """
+    matching.conclude(matcher, notes)
+    return judging_counts(matcher, notes, "judging_facts") | {"facts": dict(n)}
 
 
 def relevance_specs(specs: Iterable[MetricSpec]) -> list[MetricSpec]:
@@ -380,6 +377,12 @@ class GatheredEvidence:
         return spread.after(self.sizes.held_within(self.lists, k))
 
     @property
+    def readers(self) -> dict[SpanOptions, Reader]:
+        """Who has read the texts for spans, in each way that was asked for."""
+        spreads = (*(read.spreads for read in self._read_of.values()), self._spreads)
+        return {options: reader for of_list in spreads for options, (_, reader) in of_list.items()}
+
+    @property
     def follows(self) -> bool:
         """Whether facts are matched at the gold's threshold."""
         return self.matched_facts is not None and self.matched_facts.follows
@@ -396,14 +399,19 @@ class GatheredEvidence:
             facts = replace(facts, matches=facts.matches.at_threshold(table.threshold))
         return replace(self, table=table, matched_facts=facts, searches=searches)
 
-    @property
-    def readers(self) -> dict[SpanOptions, Reader]:
-        """Who has read the texts for spans, in each way that was asked for."""
-        spreads = (*(read.spreads for read in self._read_of.values()), self._spreads)
-        return {options: reader for of_list in spreads for options, (_, reader) in of_list.items()}
+    def counts(self, facts_by: matchers.BaseMatcher | None) -> dict[str, Any]:
+        """What is counted of facts, which this matches, and of a judge of relevance."""
+        facts = self.matched_facts
+        of_facts = (
+            {}
+            if facts is None or facts_by is None
+            else facts_counts(facts.n, facts.notes, facts_by)
+        )
+        return of_facts if self.relevance is None else {**of_facts, **self.relevance.judging}
 
     def settings(self) -> dict[str, Any]:
-        """How texts were read for spans, and what a budget's token is; nothing where none was."""
+        """What judged relevance, how texts were read for spans, and what a budget's token is."""
         sizes = (self.sizes, *(read.sizes for read in self._read_of.values()))
-        described = (of_list.described() for of_list in sizes)
-        return reading_settings(self.readers, next(filter(None, described), None))
+        tokens = next(filter(None, (of_list.described() for of_list in sizes)), None)
+        relevance = {} if self.relevance is None else {"relevance": self.relevance.settings}
+        return relevance | reading_settings(self.readers, tokens)

@@ -6,30 +6,24 @@ their store, so nothing is asked or paid for.
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
-from itertools import groupby, pairwise
-from math import isnan, nan
+from math import isnan
 from typing import Any
 
 from kragx import matchers
-from kragx.data import Doc, Gold, Query, Retrieved, Search, as_corpus, normalise
-from kragx.data.documents import Key, key_of
+from kragx.data import Gold, Query, Retrieved, as_corpus, normalise
 from kragx.data.runs import status_of
-from kragx.data.searches import distinct_docs, lanes_of
+from kragx.data.searches import distinct_docs
 from kragx.data.text import composed
 from kragx.evaluation.arranging import match_item
 from kragx.evaluation.explanation import (
     ExplainedDoc,
     ExplainedGold,
-    ExplainedSearch,
     Explanation,
     Pair,
-    Score,
     Spans,
-    distance_of,
     merged,
-    scored_reasons,
 )
 from kragx.evaluation.inputs import Source, Texts, source_of
 from kragx.evaluation.vocabulary import vocabulary_of
@@ -38,12 +32,10 @@ from kragx.ground.printing import phrase
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes, matching
 from kragx.matchers.items import batch_of, repeated
 from kragx.matchers.reasons import best_targets, reasons
+from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import Profile, profile_for
 
 _TOKEN = re.compile(r"[^\W_]+")
-
-NEAR = 0.1
-"""How far from its threshold a score is a near one, unless told otherwise; of grades one grade."""
 
 
 def explain(
@@ -52,9 +44,7 @@ def explain(
     *,
     query_id: str,
     match: object = None,
-    panel: Mapping[str, object] | None = None,
     profile: str | Profile | None = None,
-    near: float = NEAR,
     corpus: object = None,
 ) -> Explanation:
     """Explain one query.
@@ -64,10 +54,7 @@ def explain(
         run: as for `evaluate`.
         query_id: which query.
         match: as for `evaluate`.
-        panel: match specs by name, whose scores are shown besides; None for every built-in matcher
-            that asks no model.
         profile: as for `evaluate`.
-        near: how far from its threshold a score is a near one.
         corpus: as for `evaluate`; what has a text is shown with it, whatever the matcher.
 
     Raises:
@@ -77,36 +64,34 @@ def explain(
     Examples:
         >>> from kragx import explain
         >>> gold, found = [["the red door"]], [["a blue sky", "the red door of the house"]]
-        >>> explanation = explain(gold, found, query_id="q1", panel={})
+        >>> explanation = explain(gold, found, query_id="q1")
         >>> [(pair.rank, pair.matched) for pair in explanation.pairs]
         [(1, False), (2, True)]
     """
     resolved = profile_for(profile, None)
-    defaults = resolved.match_options
-    matcher = matchers.matcher(resolved.match if match is None else match, defaults)
+    spec = resolved.match if match is None else match
+    matcher = matchers.matcher(spec, resolved.match_options)
     # Of other queries ids may lack texts.
     source = source_of(dataset, run, resolved, texts=Texts(as_corpus(corpus)))
     query, answer = _of_id(source, query_id)
-    searches = () if answer is None else answer.searches
-    item = match_item(query, answer, None if searches else resolved)
-    # Who failed has an empty list, and what was searched before is explained all the same.
-    numbered = {} if answer is None or not searches else _distinct(answer)
-    numbers = {key: number for number, key in enumerate(numbered, start=1)}
-    if searches:
-        item = MatchItem(query, (*numbered.values(),))
+    item = match_item(query, answer, resolved)
+    if answer is not None and answer.searches:
+        # Who failed has an empty list, and what was searched before is explained all the same.
+        docs = distinct_docs((), answer.searches) | distinct_docs(answer.documents, answer.searches)
+        item = MatchItem(query, (*docs.values(),))
     pairs, judged = tuple[Pair, ...](), [dict[str, Any]()] * len(item.docs)
     if is_pooled := matcher.needs_pool([item]):
         judged, settings = _judged(item, matcher), {**matcher.settings, "judges": "relevance"}
     else:
         matcher = matcher.against_gold()
-        specs = standard_panel(matcher) if panel is None else panel
-        members = {name: matchers.matcher(spec, defaults) for name, spec in specs.items()}
-        pairs, settings = _pairs(item, *_informed(source, matcher, members), near), matcher.settings
+        vocabulary = matcher.vocabulary or vocabulary_of(source)
+        if matcher.needs_vocabulary:
+            matcher = matcher.knowing(vocabulary)
+        pairs, settings = _pairs(item, matcher, vocabulary), matcher.settings
     flags = repeated(batch_of([item]).docs).tolist()
     matched = [(pair.rank, pair.gold) for pair in pairs if pair.matched]
     # The first rank of a gold item has the word: it is written last.
     first = {gold: rank for rank, gold in reversed(matched) if not flags[rank - 1]}
-    stands_for = query.weight / query.inclusion
     return Explanation(
         retriever=source.name,
         query_id=query.id,
@@ -131,22 +116,8 @@ def explain(
         ),
         pairs=pairs,
         answerable=query.answerable,
-        searches=_searches(searches, numbers, matched),
-        read=None if answer is None else _read(answer, numbers),
         error=None if answer is None else answer.error,
-        asks=None if stands_for == 1 else stands_for,
     )
-
-
-def _informed(
-    source: Source, matcher: BaseMatcher, members: Mapping[str, BaseMatcher]
-) -> tuple[BaseMatcher, Mapping[str, BaseMatcher]]:
-    """What matches and what is shown besides, as it reads this run and the words of all texts."""
-    if any(member.needs_vocabulary for member in (matcher, *members.values())):
-        vocabulary = vocabulary_of(source)
-        matcher = matcher.knowing(vocabulary)
-        members = {name: member.knowing(vocabulary) for name, member in members.items()}
-    return matcher, members
 
 
 def _of_id(source: Source, query_id: str) -> tuple[Query, Retrieved | None]:
@@ -176,16 +147,6 @@ def _of_id(source: Source, query_id: str) -> tuple[Query, Retrieved | None]:
     )
 
 
-def standard_panel(matcher: BaseMatcher) -> dict[str, BaseMatcher]:
-    """Every built-in matcher that asks no model, with the tokenizer of `matcher` if it has one."""
-    defaults = {} if matcher.tokenizer is None else {"tokenizer": matcher.tokenizer}
-    return {
-        method: matchers.matcher(method, defaults)
-        for method in matchers.METHODS
-        if not matchers.method_class(method).asks
-    }
-
-
 def _judged(item: MatchItem, matcher: BaseMatcher) -> list[dict[str, Any]]:
     """The judge's grade of each document's relevance and why, as the store has it."""
     pool = matcher.offline().pooled([[item]]).pool
@@ -197,14 +158,30 @@ def _judged(item: MatchItem, matcher: BaseMatcher) -> list[dict[str, Any]]:
     ]
 
 
-def _pairs(
-    item: MatchItem, matcher: BaseMatcher, panel: Mapping[str, BaseMatcher], near: float
-) -> tuple[Pair, ...]:
+def _scores(
+    item: MatchItem, tokenizer: object, vocabulary: Vocabulary
+) -> dict[str, list[list[float | None]]]:
+    """The n x m scores by each built-in matcher that asks no model, if it has anything to go by."""
+    scores = {}
+    for method in matchers.METHODS:
+        if not matchers.method_class(method).asks:
+            defaults = {} if tokenizer is None else {"tokenizer": tokenizer}
+            matcher = matchers.matcher(method, defaults)
+            if matcher.needs_vocabulary:
+                matcher = matcher.knowing(vocabulary)
+            with suppress(DataError):
+                rows = matching.match([item], matcher, Notes()).dense(0).tolist()
+                scores[method] = [
+                    [None if isnan(score) else score for score in row] for row in rows
+                ]
+    return scores
+
+
+def _pairs(item: MatchItem, matcher: BaseMatcher, vocabulary: Vocabulary) -> tuple[Pair, ...]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MatchWarning)  # evaluate says them
         grid = reasons(matcher, item)
-        panel_scores = {name: _scores(item, member) for name, member in panel.items()}
-    within = (near if matcher.top is None else 1.0) + 1e-12
+        scores = _scores(item, matcher.tokenizer, vocabulary)
     pairs = []
     for row, targets in enumerate(best_targets(item, grid)):
         for column, target in enumerate(targets):
@@ -216,25 +193,13 @@ def _pairs(
                     row + 1,
                     column + 1,
                     reason,
-                    {name: scores[row][column] for name, scores in panel_scores.items()},
+                    {method: of_method[row][column] for method, of_method in scores.items()},
                     spans[0],
                     # Where an alternative speaks for the gold item, another text stands here.
                     spans[1] if gold == _text_of(item.query.gold[column]) else (),
-                    near=any(distance_of(leaf) <= within for leaf in scored_reasons(reason)),
                 )
             )
     return tuple(pairs)
-
-
-def _scores(item: MatchItem, matcher: BaseMatcher) -> list[list[Score]]:
-    """The n x m scores of a matcher, or why it has none."""
-    scores, problem = [[nan] * len(item.query.gold) for _ in item.docs], None
-    try:
-        scores = matching.match([item], matcher.offline(), Notes()).dense(0).tolist()
-    except DataError as error:
-        problem = str(error)
-    limit = matcher.threshold
-    return [[Score(None if isnan(s) else s, limit, problem) for s in row] for row in scores]
 
 
 def _text_of(gold: Gold) -> str | None:
@@ -268,53 +233,3 @@ def shared_spans(document: str, gold: str) -> tuple[Spans, Spans]:
         merged(span for words, span in runs if words in shared) for runs in (doc_runs, gold_runs)
     )
     return doc_spans, gold_spans
-
-
-def _distinct(answer: Retrieved) -> dict[Key, Doc]:
-    """The distinct documents of somebody who searched: by search and rank, then those beside."""
-    return distinct_docs((), answer.searches) | distinct_docs(answer.documents, answer.searches)
-
-
-def _read(answer: Retrieved, numbers: Mapping[Key, int]) -> tuple[int, ...] | None:
-    """The numbers of the documents that were read of searches; None where nobody says."""
-    read = answer.of("read") if answer.searches and answer.error is None else None
-    keys = None if read is None else map(key_of, read)
-    return None if keys is None else tuple(numbers[key] for key in keys if key in numbers)
-
-
-def _searches(
-    searches: Sequence[Search], numbers: Mapping[Key, int], matched: Sequence[tuple[int, int]]
-) -> tuple[ExplainedSearch, ...]:
-    """The searches of a query, by step.
-
-    Args:
-        searches: by step, as a `Retrieved` has them.
-        numbers: of its distinct documents, from 1.
-        matched: numbers of a document and a gold item, both from 1, that match.
-    """
-    lanes = [(search.step, lane) for search, lane in zip(searches, lanes_of(searches))]
-    retries = [False, *(before == after for before, after in pairwise(lanes))]
-    earlier_gold: set[int] = set()
-    explained: list[ExplainedSearch] = []
-    for step, placed in groupby(zip(searches, retries), lambda place: place[0].step or 0):
-        of_step: set[int] = set()
-        for search, is_retry in placed:
-            docs = tuple(numbers[key_of(doc)] for doc in search.measured)
-            gold = {item for doc, item in matched if doc in docs}
-            of_step |= gold
-            explained.append(
-                ExplainedSearch(
-                    step,
-                    search.query,
-                    search.tool,
-                    docs if search.is_measured else None,
-                    finds=tuple(sorted(gold - earlier_gold)),
-                    again=tuple(sorted(gold & earlier_gold)),
-                    seconds=search.seconds,
-                    tokens=search.tokens,
-                    error=search.error,
-                    is_retry=is_retry,
-                )
-            )
-        earlier_gold |= of_step
-    return tuple(explained)

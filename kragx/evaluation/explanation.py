@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from math import inf
 from typing import Any, ClassVar
 
 from kragx.data import Status
 from kragx.evaluation.wording import method_label
 from kragx.ground.json_values import IF_KNOWN
 from kragx.ground.printing import (
-    Cell,
     Heading,
     Line,
     Part,
@@ -24,12 +21,11 @@ from kragx.ground.printing import (
     warning,
 )
 from kragx.matchers.reasons import Reason
-from kragx.metrics.threshold import matches
 
 Spans = tuple[tuple[int, int], ...]
 
-_LONGEST, _MANY = 400, 10
-"""Characters of a text, and documents of searches, that are told unless all is asked for."""
+_LONGEST = 400
+"""Characters of a text that are told unless all is asked for."""
 
 _AROUND = 60
 _INDENT = 3
@@ -46,37 +42,14 @@ _VERDICTS = {
 
 
 @dataclass(frozen=True)
-class Score:
-    """What another matcher gives the same pair.
-
-    Attributes:
-        score: None if it is not known, or there is none (`problem` says why).
-        threshold: the least score that is a match.
-        problem: why the matcher has no score.
-    """
-
-    also_plain: ClassVar[tuple[str, ...]] = ("matched",)
-
-    score: float | None
-    threshold: float
-    problem: str | None = None
-
-    @property
-    def matched(self) -> bool | None:
-        """Whether this matcher says yes."""
-        return None if self.score is None else bool(matches(self.score, self.threshold))
-
-
-@dataclass(frozen=True)
 class Pair:
     """A retrieved document and a gold item.
 
     Attributes:
         rank, gold: which, both from 1.
         reason: why they match or do not.
-        scores: what other matchers give them, by name.
+        scores: what each built-in matcher gives them that asks no model, by name.
         doc_spans, gold_spans: where they share words, in the texts as they stand here.
-        near: whether a slightly different threshold would decide otherwise.
     """
 
     also_plain: ClassVar[tuple[str, ...]] = ("matched",)
@@ -84,10 +57,9 @@ class Pair:
     rank: int
     gold: int
     reason: Reason
-    scores: Mapping[str, Score]
+    scores: Mapping[str, float | None]
     doc_spans: Spans
     gold_spans: Spans
-    near: bool
 
     @property
     def matched(self) -> bool | None:
@@ -128,34 +100,6 @@ class ExplainedGold:
 
 
 @dataclass(frozen=True)
-class ExplainedSearch:
-    """One search, and what of the gold it brought.
-
-    Attributes:
-        step: from 1 on; those side by side have the same.
-        query, tool: what was asked for, and by what.
-        documents: what came, by the numbers of the explanation's documents, from 1; None where it
-            gave no documents, or failed.
-        finds: gold items, from 1, that no step before had brought.
-        again: gold items that one had.
-        seconds, tokens: what it took; None if nobody says.
-        error: why it failed.
-        is_retry: whether the one before failed, and was tried again in the same words.
-    """
-
-    step: int
-    query: str | None
-    tool: str | None
-    documents: tuple[int, ...] | None
-    finds: tuple[int, ...] = ()
-    again: tuple[int, ...] = ()
-    seconds: float | None = None
-    tokens: int | None = None
-    error: str | None = None
-    is_retry: bool = False
-
-
-@dataclass(frozen=True)
 class Explanation(Result):
     """Why one query's documents match its gold, or do not.
 
@@ -169,15 +113,12 @@ class Explanation(Result):
             several times each once: by search, then rank.
         pairs: of every document with every gold item, by rank, then gold.
         answerable: what the gold set says of it.
-        searches: what each search brought, by step; empty of a list alone.
-        read: the documents, from 1, that were read of it; None if nobody says.
         error: why the retriever failed at it; None where it did not.
-        asks: for how many asks it stands; None of one.
 
     Examples:
         >>> from kragx import explain
         >>> gold, found = [["the red door"]], [["the red door of the house"]]
-        >>> explanation = explain(gold, found, query_id="q1", panel={})
+        >>> explanation = explain(gold, found, query_id="q1")
         >>> explanation.status, explanation.match["method"]
         ('answered', 'overlap')
     """
@@ -191,15 +132,7 @@ class Explanation(Result):
     retrieved: tuple[ExplainedDoc, ...]
     pairs: tuple[Pair, ...]
     answerable: bool | None = None
-    searches: tuple[ExplainedSearch, ...] = ()
-    read: tuple[int, ...] | None = None
     error: str | None = field(default=None, metadata=IF_KNOWN)
-    asks: float | None = field(default=None, metadata=IF_KNOWN)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; of searches where there are any, and the error of what failed."""
-        hidden = () if self.searches else ("searches", "read")
-        return {name: value for name, value in super().to_dict().items() if name not in hidden}
 
     def pair(self, rank: int, gold: int) -> Pair:
         """The pair of a rank and a gold item, both from 1."""
@@ -210,17 +143,14 @@ class Explanation(Result):
 
         Long texts are cut to what is around the first mark; `full` shows all of them.
         """
-        told = self.retrieved if full else self._worth_telling()
-        n_left, asks, status = len(self.retrieved) - len(told), self.asks, _STATUS.get(self.status)
+        status = _STATUS.get(self.status)
         title = phrase("{retriever}, query {query}", retriever=self.retriever, query=self.query_id)
-        left_out = phrase("documents that match nothing, left out: {n} (--full)", n=n_left)
         parts: tuple[Part | None, ...] = (
             Heading(title),
             Line(self.query) if self.query else None,
-            Line(phrase("asks that it stands for: {asks:g}", asks=asks), "dim") if asks else None,
             Line(phrase("match: {match}", match=method_label(self.match))),
             warning(joined(": ", [status, self.error or ""])) if status else None,
-            *(line for gold in self.gold for line in _gold_lines(gold, self.searches, full=full)),
+            *(line for gold in self.gold for line in _gold_lines(gold, full=full)),
             Line(
                 phrase(
                     "this query is marked unanswerable: what is retrieved for it answers nothing"
@@ -230,20 +160,10 @@ class Explanation(Result):
             else None
             if self.gold
             else Line(phrase("this query has no gold")),
-            *(_search_lines(self.searches, self.read) if self.searches else ()),
-            None if self.searches or self.retrieved else _block(phrase("nothing was retrieved")),
-            *(part for doc in told for part in self._doc_parts(doc, full=full)),
-            _block(left_out, "dim") if n_left else None,
-            *_limits(self.pairs),
+            None if self.retrieved else _block(phrase("nothing was retrieved")),
+            *(part for doc in self.retrieved for part in self._doc_parts(doc, full=full)),
         )
         yield from filter(None, parts)
-
-    def _worth_telling(self) -> tuple[ExplainedDoc, ...]:
-        """The documents of a list; of many searches those that match, nearly do, or were read."""
-        if not self.searches or len(self.retrieved) <= _MANY:
-            return self.retrieved
-        near = {pair.rank for pair in self.pairs if pair.near} | {*(self.read or ())}
-        return tuple(doc for doc in self.retrieved if doc.matches or doc.rank in near)
 
     def _doc_parts(self, doc: ExplainedDoc, *, full: bool) -> Iterator[Part]:
         """A document, its text, why it matches each gold item, and what others say of that."""
@@ -259,15 +179,12 @@ class Explanation(Result):
         likeliest = sorted(pairs, key=lambda pair: sum(a - b for a, b in pair.doc_spans))[:1]
         marked = [pair for pair in pairs if pair.matched] or likeliest
         yield from _text(doc.text, merged(s for pair in marked for s in pair.doc_spans), full=full)
-        labels = [phrase("gold {n}", n=pair.gold) for pair in pairs]
-        for label, pair in zip(labels, pairs):
+        for pair in pairs:
+            label = phrase("gold {n}", n=pair.gold)
             yield from (Line(why, indent=_INDENT) for why in _why(pair.reason, label))
-        scores = pairs[0].scores if pairs else {}
-        # A matcher without anything to go by has no score in any pair: the first one tells.
-        if methods := [name for name, score in scores.items() if not score.problem]:
-            cells = [[_cell(pair.scores[name]) for name in methods] for pair in pairs]
-            rows: list[list[str | Cell]] = [[label, *row] for label, row in zip(labels, cells)]
-            yield Table(["", *methods], rows)
+        if pairs:
+            rows = [[f"{pair.gold}", *map(number, pair.scores.values())] for pair in pairs]
+            yield Table([phrase("gold"), *pairs[0].scores], rows)
 
 
 def _block(text: str, style: str = "") -> Line:
@@ -283,23 +200,12 @@ def _listed(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _cell(score: Score) -> Cell:
-    """A score as a table shows it: a match with a star, in bold."""
-    mark, style = ("*", "bold") if score.matched else (" ", "")
-    return Cell(f"{number(score.score)}{mark}", style)
-
-
-def _gold_lines(
-    gold: ExplainedGold, searches: Iterable[ExplainedSearch], *, full: bool
-) -> Iterator[Line]:
+def _gold_lines(gold: ExplainedGold, *, full: bool) -> Iterator[Line]:
     """A gold item, and where it was found, if it was; and its text."""
-    step = next((search.step for search in searches if gold.number in search.finds), None)
     place = (
         phrase("not found")
         if gold.found_at is None
         else phrase("found at rank {rank}", rank=gold.found_at)
-        if step is None
-        else phrase("found by step {n}", n=step)
     )
     head = phrase(
         "gold {n}{id}: {where}" if gold.grade == 1.0 else "gold {n}{id}, grade {grade:g}: {where}",
@@ -365,47 +271,6 @@ def _why(reason: Reason, label: str, depth: int = 0) -> Iterator[str]:
         yield from _why(part, label, depth + 1)
 
 
-def _limits(pairs: Iterable[Pair]) -> Iterator[Line]:
-    """What the scores of other matchers mean or why there are none, and what is near."""
-    scores = {name: score for pair in pairs for name, score in pair.scores.items()}
-    names = ", ".join(name for name, score in scores.items() if score.problem is not None)
-    near = [pair for pair in pairs if pair.near]
-    # Of a combination the member nearest to its limit is what makes the pair a near one.
-    leaves = [min(scored_reasons(pair.reason), key=distance_of) for pair in near]
-    lines = (
-        _block(phrase("*: a match of that matcher, by its usual threshold")) if scores else None,
-        Line(phrase("have nothing to go by here: {names} (--match says why)", names=names), "dim")
-        if names
-        else None,
-        *(
-            warning(
-                phrase(
-                    "a near match: rank {rank}, gold {n}: {method} {score}, limit {limit:g}"
-                    if pair.matched
-                    else "a near miss: rank {rank}, gold {n}: {method} {score}, limit {limit:g}",
-                    rank=pair.rank,
-                    n=pair.gold,
-                    method=leaf.method,
-                    score=number(leaf.score),
-                    limit=leaf.limit,
-                )
-            )
-            for pair, leaf in zip(near, leaves)
-        ),
-    )
-    yield from filter(None, lines)
-
-
-def scored_reasons(reason: Reason) -> list[Reason]:
-    """What decides and has a score: a limit is above 0, so 0 is short of any."""
-    return [leaf for leaf in reason.deciding() if leaf.score]
-
-
-def distance_of(leaf: Reason) -> float:
-    """How far a score is from its limit, on either side."""
-    return inf if leaf.distance is None else abs(leaf.distance)
-
-
 def merged(spans: Iterable[tuple[int, int]]) -> Spans:
     """Spans in ascending order, those in one that overlap or touch."""
     disjoint: list[tuple[int, int]] = []
@@ -413,52 +278,3 @@ def merged(spans: Iterable[tuple[int, int]]) -> Spans:
         first, last = disjoint.pop() if disjoint and start <= disjoint[-1][1] else (start, end)
         disjoint.append((first, max(last, end)))
     return tuple(disjoint)
-
-
-def _search_lines(
-    searches: Iterable[ExplainedSearch], read: tuple[int, ...] | None
-) -> Iterator[Line]:
-    """All searches, each by its words, what came and what of that was gold; and what was read."""
-    # A retry came after the search that failed, and so beside nothing.
-    n_lanes = Counter(search.step for search in searches if not search.is_retry)
-    for search in searches:
-        n_beside = n_lanes[search.step] - 1
-        step = phrase(
-            "step {n}, beside {beside} more" if n_beside else "step {n}",
-            n=search.step,
-            beside=n_beside,
-        )
-        again = joined("", [", ", phrase("tried again")]) if search.is_retry else ""
-        words = phrase("words not known") if search.query is None else f"“{search.query}”"
-        head = joined("", [step, again, ": ", words, _id(search.tool or None)])
-        yield _block(head, "bold green" if search.finds else "bold")
-        yield Line(joined("; ", _search_facts(search)), indent=_INDENT)
-    yield _block(
-        phrase("what was read is not known")
-        if read is None
-        else phrase("read: documents {numbers}", numbers=_listed(read))
-        if read
-        else phrase("nothing was read")
-    )
-
-
-def _search_facts(search: ExplainedSearch) -> list[str]:
-    """What came of a search, and what it took; empty texts for what is not there."""
-    docs, finds, again = search.documents, search.finds, search.again
-    came = (
-        phrase("failed: {error}", error=search.error)
-        if search.error is not None
-        else phrase("gave no documents: not measured")
-        if docs is None
-        else phrase("documents {numbers}", numbers=_listed(docs))
-        if docs
-        else phrase("found nothing")
-    )
-    return [
-        came,
-        phrase("new: gold {numbers}", numbers=_listed(finds)) if finds else "",
-        phrase("again: gold {numbers}", numbers=_listed(again)) if again else "",
-        phrase("no gold") if docs and not (finds or again) else "",
-        "" if search.tokens is None else phrase("{n:,} tokens", n=search.tokens),
-        "" if search.seconds is None else phrase("{n:.3g} s", n=search.seconds),
-    ]

@@ -1,21 +1,17 @@
 """What is evaluated: a gold set and what was retrieved, joined query by query as a stream."""
 
-import warnings
 from collections import Counter, UserDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import chain
-from math import inf, nan
+from itertools import chain, filterfalse, repeat
+from math import inf
+from operator import attrgetter
 from typing import Any, Self
-
-import numpy as np
 
 from kragx.data import (
     NO_CORPUS,
     Corpus,
-    Doc,
-    Gold,
     GoldDataset,
     Mender,
     Query,
@@ -34,39 +30,30 @@ from kragx.data import (
 )
 from kragx.data.batch import Batch, BufferedRows, Row, batches_of
 from kragx.data.foreign import DISTANCE
-from kragx.data.lists import distinct
 from kragx.data.objects import gold_of
 from kragx.data.scored import Scored
-from kragx.evaluation.arranging import arranged_batch, directions
+from kragx.evaluation.arranging import arranged_batch
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.searching import (
     OF_SEARCHES,
     SEARCHES,
     Searching,
     Seen,
-    Told,
-    search_counts,
     seen_in,
     seen_in_runs,
 )
-from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.printing import phrase
 from kragx.matchers import (
     BaseMatcher,
     MatchItem,
-    MatchWarning,
     Notes,
     is_built_in,
 )
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.items import items_of
-from kragx.metrics import LEFT_OUT, Floats, ForbiddenMarks, MatchTable, Profile
+from kragx.metrics import LEFT_OUT, Floats, Profile
 from kragx.metrics.match_table import settled
-from kragx.metrics.search_table import SearchTable
-
-_ENOUGH = 3
-"""So many lists down which scores rise, and none down which they do not, are no accident."""
 
 _ROOM = 1 << 22
 """So many retrieved texts of a file are kept by number until it passes: some thirty megabytes."""
@@ -78,22 +65,8 @@ def first_failure(failures: Mapping[str, str]) -> str:
     return phrase("query {query!r}: {error}", query=query_id, error=error)
 
 
-def judged_share(table: MatchTable) -> float | None:
-    """The share of retrieved documents whose relevance is known; None without any.
-
-    Nothing need be known of those that were retrieved where nothing answers.
-    """
-    judged = table.docs_in(table.matched)[~np.repeat(table.unanswerable, table.n_docs)]
-    return float(judged.mean()) if judged.size else None
-
-
 N_ASKS = "n_asks"
 """The count of asks that questions stand for."""
-
-
-def asks_counts(weights: Floats | None) -> dict[str, float]:
-    """How many asks the questions stand for; empty where all weigh alike."""
-    return {} if weights is None else {N_ASKS: settled(float(weights.sum()))}
 
 
 UNANSWERABLE = "unanswerable "
@@ -102,55 +75,6 @@ UNANSWERABLE = "unanswerable "
 OF_FORBIDDEN, PROBES = "forbidden ", "n_probes"
 """Before the names of counts of questions for which something may be forbidden; and the count of
 those that have no gold."""
-
-
-def table_counts(
-    table: MatchTable,
-    forbidden: ForbiddenMarks | None = None,
-    searches: SearchTable | None = None,
-) -> dict[str, int]:
-    """The counts of a match table; those of tables that follow one another add up.
-
-    Where there are searches, theirs too, of all of which marks of what is forbidden are.
-
-    Where something is forbidden, the questions are counted that could meet it, that are open
-    whatever came, that were answered with nothing, and that have no gold: probes.
-
-    Where nothing answers any of the questions, these are counted: those answered with an empty
-    list, those not answered at all, and the documents: of what was handed on, or where nobody knows
-    that of any search.
-    """
-    rows, answered = table.unanswerable, table.answered
-    n_came = table.n_docs if searches is None else searches.n_came
-    looked_at = table.docs_in(table.matched)[~np.repeat(rows, table.n_docs)]
-    counts: dict[str, Any] = {
-        "n_queries": table.n_queries,
-        "n_with_gold": len(distinct(table.gold_query[table.grade > 0])),
-        "n_with_any_gold": len(distinct(table.gold_query)),
-        "n_empty": (answered & (n_came == 0)).sum(),
-        "n_duplicates": table.repeated.sum(),
-        "n_judged": looked_at.sum(),
-        "n_to_judge": looked_at.size,
-    }
-    if rows.any():
-        counts |= {
-            f"{UNANSWERABLE}n_queries": rows.sum(),
-            f"{UNANSWERABLE}n_empty": (rows & answered & (n_came == 0)).sum(),
-            f"{UNANSWERABLE}n_unanswered": (rows & ~answered).sum(),
-            f"{UNANSWERABLE}n_documents": n_came[rows].sum(),
-        }
-    if searches is not None:
-        counts |= search_counts(searches)
-    if forbidden is not None:
-        of_marks, could = table if searches is None else searches.of("all"), forbidden.could.any(1)
-        counts |= {
-            PROBES: forbidden.probes(of_marks).sum(),
-            f"{OF_FORBIDDEN}n_could": could.sum(),
-            f"{OF_FORBIDDEN}n_open": forbidden.open.any(axis=1).sum(),
-            f"{OF_FORBIDDEN}n_empty": (could & of_marks.answered & (of_marks.n_docs == 0)).sum(),
-        }
-    # Numbers of Python's own: numpy's are refused by JSON, to which all counts go.
-    return {name: int(n) for name, n in counts.items()}
 
 
 @dataclass(frozen=True)
@@ -177,7 +101,11 @@ class Texts:
         source = as_corpus(corpus)
         if matcher.reads == "ids":
             return cls(source) if looks else cls()
-        needed_by = next(_comparing_all(matcher), None)
+        needed_by = None
+        for member in matcher.family:  # whatever the others say
+            compares = member.reads == "texts" and not (member.members or member.judges)
+            if needed_by is None and compares and is_built_in(member):
+                needed_by = member.name
         if needed_by is None and source.source is not None:
             needed_by = matcher.name or matcher.class_name
         return cls(
@@ -195,14 +123,6 @@ class Texts:
         return self.corpus.filled(batches, self.needed_by, self.sides)
 
 
-def _comparing_all(matcher: BaseMatcher) -> Iterator[str]:
-    """The built-in methods that compare every text, whatever the other members say."""
-    for member in matcher.members:
-        yield from _comparing_all(member)
-    if is_built_in(matcher) and matcher.reads == "texts" and not matcher.judges:
-        yield matcher.name
-
-
 NO_TEXTS = Texts()
 """Nothing is filled in, and nothing is needed."""
 
@@ -215,8 +135,7 @@ class StreamStats:
         query_ids: theirs.
         lines: on which each stood in a file, those that are left out as well.
         statuses: how many were answered, missing and failed.
-        orders: of lists that a profile ranks by score, down how many scores rise, and do not.
-        seconds: how long each answer took; NaN where nobody says.
+        seconds: how long each answer took; None where nobody says.
         failures: by query id, why the retriever failed.
         hashes: of their gold; None where the whole gold set is known.
         kept: what is made of each of them; None where nothing is.
@@ -228,8 +147,7 @@ class StreamStats:
     query_ids: list[str] = field(default_factory=list)
     lines: dict[str, int | None] = field(default_factory=dict)
     statuses: Counter[str] = field(default_factory=Counter)
-    orders: Counter[str] = field(default_factory=Counter)
-    seconds: list[float] = field(default_factory=list)
+    seconds: list[float | None] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     hashes: list[bytes] | None = None
     kept: list[Any] | None = None
@@ -262,11 +180,10 @@ class StreamStats:
             keep: what is kept of each, if anything is.
         """
         # Noted as read: what a profile leaves out stands in the file, where none may stand twice.
-        for as_read in texts.filled(self.noted(batches)):
+        noted = self.noted(batches)
+        for as_read in texts.corpus.filled(noted, texts.needed_by, texts.sides):
             batch = as_read
             if profile is not None:
-                if profile.order == "score":
-                    self.orders.update(directions(batch))
                 if profile.order == "score" or profile.duplicates == "error":
                     batch = arranged_batch(batch, profile)
                 if profile.missing == "left_out" and "missing" in batch.statuses:
@@ -276,7 +193,7 @@ class StreamStats:
             self.query_ids += batch.query_ids
             for position, error in batch.errors.items():
                 self.failures[batch.query_ids[position]] = error
-            self.seconds += [nan if second is None else second for second in batch.seconds]
+            self.seconds += batch.seconds
             if self.hashes is not None:
                 self.hashes += batch.hashes()
             if self.golds is not None:
@@ -291,7 +208,7 @@ class StreamStats:
         self.lines |= later.lines
         self.failures |= later.failures
         self.mender.surrogates += later.mender.surrogates
-        for name in ("query_ids", "statuses", "orders", "seconds", "hashes", "kept"):
+        for name in ("query_ids", "statuses", "seconds", "hashes", "kept"):
             if more := getattr(later, name):
                 column = getattr(self, name)
                 column += more  # in place
@@ -341,23 +258,21 @@ class Source:
         source = self.reading if self.gold is None else self.gold
         return {} if source is None else source.forbidden
 
-    def searches_ahead(self, *, keep: bool, asks: Collection[Told] = ()) -> Seen | None:
+    def searches_ahead(self, *, keep: bool) -> Seen | None:
         """What a look at its searches shows; None where there are none.
 
         A mistake is said where the source passes.
 
         Args:
             keep: as of `ahead`.
-            asks: as of `seen_in`.
         """
         if self.gold is not None:
-            answers = self.run.results.values()
-            is_plain = all(answer.has_list and not answer.searches for answer in answers)
-            return None if is_plain else seen_in_runs(self.gold, [self.run])
-        if self.reading is None or self.reading.may_search is False:
-            return None
-        with suppress(DataError):
-            return seen_in(self.ahead(None, keep=keep), asks=asks)
+            for answer in self.run.results.values():
+                if answer.searches or not answer.has_list:
+                    return seen_in_runs(self.gold, [self.run])
+        elif self.reading is not None and self.reading.may_search is not False:
+            with suppress(DataError):
+                return seen_in(self.ahead(None, keep=keep))
         return None
 
     def batches(self, profile: Profile | None = None) -> Iterator[Batch]:
@@ -415,25 +330,28 @@ class Source:
             if self.stats.statuses.keys() <= {"missing"}:
                 raise nothing_retrieved(self.reading.problems.file)
 
-    def counts(self, sums: Mapping[str, int], profile: Profile, notes: Notes) -> dict[str, Any]:
+    def counts(
+        self, sums: Mapping[str, int], profile: Profile, notes: Notes, weights: Floats | None
+    ) -> dict[str, Any]:
         """What was scored and what was not, once all of it has passed.
 
         Args:
             sums: of the match table, or of those of all parts (`table_counts`).
             profile: says which queries are left out.
             notes: what the matcher noted.
+            weights: (q) how many asks each query stands for; None where all weigh alike.
         """
         stats, n_with_gold = self.stats, sums["n_with_gold"]
-        if stats.orders["rises"] >= _ENOUGH and not stats.orders["other"]:
-            self._warn_of_orders(profile)
         n_to_find = sums["n_queries"] - sums.get(PROBES, 0)
         of_kinds: dict[str, dict[str, int]] = {}
         for name, n in sums.items():
             kind, _, rest = name.partition(" ")
             if f"{kind} " in (UNANSWERABLE, OF_FORBIDDEN, OF_SEARCHES):
                 of_kinds.setdefault(kind, {})[rest] = n
-        firsts = (doc for answer in self.run.results.values() for doc in answer.documents[:1])
-        n_by_distance = sum(doc.score is None and DISTANCE in doc.metadata for doc in firsts)
+        n_by_distance = 0
+        for answer in self.run.results.values():
+            for doc in answer.documents[:1]:
+                n_by_distance += doc.score is None and DISTANCE in doc.metadata
         of_searches = of_kinds.get(SEARCHES, {})
         # Questions of which nobody knows the list are neither scored nor without gold: out of both.
         n_no_list = of_searches.get("n_no_list", 0)
@@ -457,20 +375,8 @@ class Source:
             **of_kinds,
             **notes,
             **({"first_failure": first_failure(stats.failures)} if stats.failures else {}),
+            **({} if weights is None else {N_ASKS: settled(float(weights.sum()))}),
         }
-
-    def _warn_of_orders(self, profile: Profile) -> None:
-        warnings.warn(
-            phrase(
-                "run {run!r}: scores rise down every list, as distances do, and the profile "
-                "{profile!r} ranks by score: it has put the last document of each list first; "
-                "give scores of which a higher one is better, or none",
-                run=self.name,
-                profile=profile.name,
-            ),
-            MatchWarning,
-            stacklevel=outside(),
-        )
 
     def dataset_settings(self) -> Mapping[str, Any]:
         """Name, version and content hash of the gold set, once all of it has passed."""
@@ -536,7 +442,15 @@ def source_of(
             answers = read_run(run, gold)  # a file that is no run is the greater mistake
         # Gold that lacks texts is counted with what was retrieved.
         gold = gold if texts.corpus.source is None else texts.gold(gold)
-        return _joined(gold, answers, profile, texts)
+        extra = [*filterfalse(gold.__contains__, answers)]
+        if extra:
+            _check_extra(extra, gold, answers, profile)
+        retrieved = map(answers.results.get, map(attrgetter("id"), gold))
+        rows: list[Row] = [*zip(repeat(None), gold, retrieved)]
+        source = Source(rows, answers.name, gold.name, texts, gold, answers, len(extra))
+        n_replaced = gold.n_replaced_surrogates + answers.n_replaced_surrogates
+        source.stats.mender.surrogates = n_replaced
+        return source
     dataset = gold_of(dataset)
     if not is_source(dataset):
         raise UsageError(
@@ -547,17 +461,6 @@ def source_of(
     reading = Reading(dataset, strict=True)
     stats = StreamStats(hashes=[])
     return Source(reading, reading.name, reading.name, texts, reading=reading, stats=stats)
-
-
-def _joined(gold: GoldDataset, run: Run, profile: Profile, texts: Texts) -> Source:
-    """The questions of a gold set with what a run has of them."""
-    extra = [query_id for query_id in run if query_id not in gold]
-    if extra:
-        _check_extra(extra, gold, run, profile)
-    rows: list[Row] = [(None, query, run.results.get(query.id)) for query in gold]
-    source = Source(rows, run.name, gold.name, texts, gold, run, len(extra))
-    source.stats.mender.surrogates = gold.n_replaced_surrogates + run.n_replaced_surrogates
-    return source
 
 
 def _check_extra(extra: Sequence[str], gold: GoldDataset, run: Run, profile: Profile) -> None:
@@ -571,10 +474,10 @@ def _check_extra(extra: Sequence[str], gold: GoldDataset, run: Run, profile: Pro
             name_2=gold.name,
             name_3=profile.name,
         )
-    # Ids that differ only in their Unicode form or spaces look the same on a screen.
-    alike = look_alikes(extra, (query.id for query in gold if query.id not in run))
-    example = next((told_apart(*pair) for pair in alike.items()), "")
     if len(extra) == len(run):
+        # Ids that differ only in their Unicode form or spaces look the same on a screen.
+        alike = look_alikes(extra, (query.id for query in gold))
+        example = next((told_apart(*pair) for pair in alike.items()), "")
         raise DataError(
             "run {run!r}: none of its {n} query ids is in the gold set {gold!r} ({example}); "
             "queries join by id (of a retriever by name pass a list of documents for each "
@@ -589,22 +492,3 @@ def _check_extra(extra: Sequence[str], gold: GoldDataset, run: Run, profile: Pro
                 other=next(iter(gold)).id,
             ),
         )
-    if example:
-        problem = phrase(
-            "run {run!r}: {n} of its query ids only look like the gold set's: {example}",
-            run=run.name,
-            n=len(alike),
-            example=example,
-        )
-        warnings.warn(problem, MatchWarning, stacklevel=outside())
-
-
-def ids_alone(gold: GoldDataset, runs: Collection[Run]) -> bool:
-    """Whether ids are all that can be compared: one side has no text at all, and both have ids."""
-    items = [item for query in gold for item in query.gold]
-    golds: list[Gold | Doc] = [*items, *(doc for item in items for doc in item.alternatives)]
-    docs = [doc for run in runs for answer in run.results.values() for doc in answer.documents]
-    gold_has_text = any(item.text is not None for item in golds)
-    if not golds or (gold_has_text and (not docs or any(doc.text is not None for doc in docs))):
-        return False
-    return all(item.id is not None for item in (*golds, *docs))

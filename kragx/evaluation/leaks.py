@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from kragx.ground.printing import Line, Part, Table, joined, phrase, visible
 from kragx.metrics import Ints, Metric, MetricScores, MetricSpec
 from kragx.metrics.evidence import ForbiddenMarks
 from kragx.metrics.leaks import LEAK, LEAKED, STALE_FIRST
+
+Evaluation = Any
+"""`kragx.evaluation.evaluation.Evaluation`, whose module imports this one."""
 
 EXAMPLES = 3
 """How many leaks the screen names."""
@@ -58,39 +62,28 @@ class Leak:
         )
 
 
-# Not the class itself, which describes itself by what stands here: the two would import each other.
-class HasLeaks(Protocol):
-    """An `Evaluation`, as far as what is said of leaks needs it."""
-
-    @property
-    def name(self) -> str:
-        """Its retriever."""
-
-    @property
-    def scores(self) -> Sequence[MetricScores]:
-        """The metrics."""
-
-    @property
-    def counts(self) -> Mapping[str, Any]:
-        """Of how many questions something is so."""
-
-    @property
-    def ends(self) -> Mapping[str, str]:
-        """The interval of each metric, as people read it."""
-
-    @property
-    def leaks(self) -> Sequence[Leak]:
-        """What came though it must not."""
+def leaks_of(evaluation: Evaluation) -> tuple[Leak, ...]:
+    """The leaks that the metrics see, question by question, by rank; of runs those of any."""
+    if evaluation.runs:
+        leaks = chain.from_iterable(run.leaks for run in evaluation.runs)
+        row_of = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
+        distinct = {(leak.query_id, leak.rank, leak.document): leak for leak in leaks}.values()
+        return tuple(sorted(distinct, key=lambda leak: (row_of[leak.query_id], leak.rank)))
+    if (marks := evaluation.forbidden) is None:
+        return ()
+    rules = evaluation.settings.get("forbidden", {}).get("rules", {})
+    lists = evaluation.table if evaluation.searches is None else evaluation.searches.of("all")
+    return tuple(_leaks(marks, lists.doc_start, evaluation.specs, evaluation.query_ids, rules))
 
 
-def leaks_of(
+def _leaks(
     marks: ForbiddenMarks,
     doc_start: Ints,
     specs: Sequence[MetricSpec],
     query_ids: Sequence[str],
     rules: Mapping[str, Any],
-) -> tuple[Leak, ...]:
-    """The leaks that the metrics see, question by question, by rank.
+) -> Iterator[Leak]:
+    """The leaks of one run.
 
     Args:
         marks: of the documents.
@@ -103,7 +96,6 @@ def leaks_of(
     docs = np.flatnonzero((marks.mark > 0).any(axis=1) | (marks.stale > 0))
     # The last list to begin there or before; `right` passes over empty ones that do, too.
     queries = np.searchsorted(doc_start, docs, side="right") - 1
-    leaks = []
     for doc, query, rank in zip(
         docs.tolist(), queries.tolist(), (docs - doc_start[queries]).tolist()
     ):
@@ -113,8 +105,7 @@ def leaks_of(
         if kinds or stale:
             by_rule = {kind: rules[kind] for kind in kinds if kind in rules}
             name = marks.names.get(doc)
-            leaks.append(Leak(query_ids[query], rank + 1, name, (*kinds, *stale), by_rule))
-    return tuple(leaks)
+            yield Leak(query_ids[query], rank + 1, name, (*kinds, *stale), by_rule)
 
 
 def may_leak(query: Query, rules: RuleSet, spec: MetricSpec | None = None) -> bool:
@@ -138,7 +129,7 @@ def _depth(specs: Sequence[MetricSpec], *names: str) -> float:
     return max((k if isinstance(k, int) else np.inf for k in cuts), default=0)
 
 
-def leak_parts(evaluations: Sequence[HasLeaks], most: int = EXAMPLES) -> Iterator[Line]:
+def leak_parts(evaluations: Sequence[Evaluation], most: int = EXAMPLES) -> Iterator[Line]:
     """How many questions leak, a line for each retriever, and the first leaks.
 
     Those that leak come first. Nothing where nothing is forbidden.
@@ -159,7 +150,7 @@ def leak_parts(evaluations: Sequence[HasLeaks], most: int = EXAMPLES) -> Iterato
         yield Line(phrase("probes, which no other metric counts: {n}", n=n_probes), "dim")
 
 
-def leak_texts(evaluations: Sequence[HasLeaks]) -> dict[str, list[str]]:
+def leak_texts(evaluations: Sequence[Evaluation]) -> dict[str, list[str]]:
     """The same by retriever, under whichever matcher; empty where nothing is forbidden."""
     texts: dict[str, list[str]] = {}
     for evaluation in evaluations:
@@ -168,7 +159,7 @@ def leak_texts(evaluations: Sequence[HasLeaks]) -> dict[str, list[str]]:
     return texts
 
 
-def leaks_table(evaluations: Sequence[HasLeaks], most: int = MOST) -> Iterator[Part]:
+def leaks_table(evaluations: Sequence[Evaluation], most: int = MOST) -> Iterator[Part]:
     """The same with the leaks as a table, and the rules that forbid them."""
     yield from leak_parts(evaluations, most=0)
     leaks = _in_turn(evaluations)
@@ -195,7 +186,7 @@ def leaks_table(evaluations: Sequence[HasLeaks], most: int = MOST) -> Iterator[P
         yield Line(phrase("rule {kind}: {rule}", kind=visible(kind), rule=text), item="-")
 
 
-def _in_turn(evaluations: Sequence[HasLeaks]) -> list[tuple[str, Leak]]:
+def _in_turn(evaluations: Sequence[Evaluation]) -> list[tuple[str, Leak]]:
     """The first leak of each retriever, before the second of any."""
     places = (
         (place, evaluation.name, leak)
@@ -205,7 +196,7 @@ def _in_turn(evaluations: Sequence[HasLeaks]) -> list[tuple[str, Leak]]:
     return [(name, leak) for _, name, leak in sorted(places, key=lambda place: place[0])]
 
 
-def _summaries(evaluations: Sequence[HasLeaks], metric: Metric) -> list[Line]:
+def _summaries(evaluations: Sequence[Evaluation], metric: Metric) -> list[Line]:
     """What a metric says of each retriever where it looks deepest, those that leak first."""
     lines = []
     for evaluation in evaluations:
@@ -223,7 +214,7 @@ def _summaries(evaluations: Sequence[HasLeaks], metric: Metric) -> list[Line]:
     return sorted(lines, key=lambda line: line.style != LEAKING)
 
 
-def _summary(evaluation: HasLeaks, scores: MetricScores) -> Line:
+def _summary(evaluation: Evaluation, scores: MetricScores) -> Line:
     counts, name = scores.counts, str(scores.spec)
     leaks = counts["n_leaked"]
     text = phrase(

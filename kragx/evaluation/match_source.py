@@ -6,13 +6,23 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
+import numpy as np
+
 from kragx.data.batch import Batch, batches_of
+from kragx.data.lists import distinct
 from kragx.data.weights import unequal
 from kragx.evaluation.forbidden import Forbidding, PartMarks, joined
-from kragx.evaluation.inputs import NO_TEXTS, Source, StreamStats, Texts
-from kragx.evaluation.searching import Searched, Searching
+from kragx.evaluation.inputs import (
+    OF_FORBIDDEN,
+    PROBES,
+    UNANSWERABLE,
+    Source,
+    StreamStats,
+    Texts,
+)
+from kragx.evaluation.searching import Searched, Searching, search_counts
 from kragx.matchers import BaseMatcher, MatchItem, Notes, matching
-from kragx.metrics import MatchTable, Profile
+from kragx.metrics import ForbiddenMarks, MatchTable, Profile
 from kragx.metrics.search_table import SearchTable
 
 
@@ -36,7 +46,7 @@ class MatchPlan:
 
     matcher: BaseMatcher
     profile: Profile
-    texts: Texts = NO_TEXTS
+    texts: Texts
     keep: Callable[[MatchItem], Any] | None = None
     forbidding: Forbidding | None = None
     searching: Searching | None = None
@@ -70,17 +80,6 @@ class Matches(NamedTuple):
             Searched.joined(searches) if searches else None,
         )
 
-    def weighed(self, place: str) -> Self:
-        """The same without the questions' weights where all are alike.
-
-        Raises:
-            DataError: all are 0; `place` names the questions.
-        """
-        if self.table.weights is None:
-            return self
-        weights = unequal(self.table.weights, place)
-        return self._replace(table=replace(self.table, weights=weights))
-
     @property
     def on_basis(self) -> tuple[MatchTable, SearchTable | None]:
         """Of the list that metrics are about which name none, and of what each search brought.
@@ -91,6 +90,17 @@ class Matches(NamedTuple):
             return self.table, None
         searches = self.searched.matched(self.table)
         return searches.of(), searches
+
+    def weighed(self, place: str) -> Self:
+        """The same without the questions' weights where all are alike.
+
+        Raises:
+            DataError: all are 0; `place` names the questions.
+        """
+        if self.table.weights is None:
+            return self
+        weights = unequal(self.table.weights, place)
+        return self._replace(table=replace(self.table, weights=weights))
 
 
 def watched(
@@ -130,10 +140,11 @@ def match_stream(
         LackingError: ids have no text, and something compares texts.
     """
     stats.kept, stats.searching = None if plan.keep is None else [], plan.searching
-    arranged = stats.batches(batches, plan.texts, plan.profile, keep=plan.keep or itself)
-    batches, with_what_passed = watched(arranged, plan.forbidding, plan.searching)
-    table = matching.match_batches(batches, plan.matcher, notes)
-    return with_what_passed(table)
+    batches = stats.batches(batches, plan.texts, plan.profile, keep=plan.keep or itself)
+    with_what_passed: Callable[[MatchTable], Matches] = Matches
+    if plan.forbidding is not None or plan.searching is not None:
+        batches, with_what_passed = watched(batches, plan.forbidding, plan.searching)
+    return with_what_passed(matching.match_batches(batches, plan.matcher, notes))
 
 
 def match_source(source: Source, plan: MatchPlan, notes: Notes) -> Matches:
@@ -147,8 +158,66 @@ def match_source(source: Source, plan: MatchPlan, notes: Notes) -> Matches:
     Raises:
         DataError: as whoever reads it; ids without texts are counted.
     """
-    plan = replace(plan, texts=source.texts)
     matches = match_stream(batches_of(source.rows), source.stats, plan, notes)
-    source.ended()
+    if source.reading is not None:
+        source.ended()
     matching.conclude(plan.matcher, notes)
     return matches
+
+
+def judged_share(table: MatchTable) -> float | None:
+    """The share of retrieved documents whose relevance is known; None without any.
+
+    Nothing need be known of those that were retrieved where nothing answers.
+    """
+    judged = table.docs_in(table.matched)[~np.repeat(table.unanswerable, table.n_docs)]
+    return float(judged.mean()) if judged.size else None
+
+
+def table_counts(
+    table: MatchTable,
+    forbidden: ForbiddenMarks | None = None,
+    searches: SearchTable | None = None,
+) -> dict[str, int]:
+    """The counts of a match table; those of tables that follow one another add up.
+
+    Where there are searches, theirs too, of all of which marks of what is forbidden are.
+
+    Where something is forbidden, the questions are counted that could meet it, that are open
+    whatever came, that were answered with nothing, and that have no gold: probes.
+
+    Where nothing answers any of the questions, these are counted: those answered with an empty
+    list, those not answered at all, and the documents: of what was handed on, or where nobody knows
+    that of any search.
+    """
+    rows, answered = table.unanswerable, table.answered
+    n_came = table.n_docs if searches is None else searches.n_came
+    looked_at = table.docs_in(table.matched)[~np.repeat(rows, table.n_docs)]
+    counts: dict[str, Any] = {
+        "n_queries": table.n_queries,
+        "n_with_gold": len(distinct(table.gold_query[table.grade > 0])),
+        "n_with_any_gold": len(distinct(table.gold_query)),
+        "n_empty": (answered & (n_came == 0)).sum(),
+        "n_duplicates": table.repeated.sum(),
+        "n_judged": looked_at.sum(),
+        "n_to_judge": looked_at.size,
+    }
+    if rows.any():
+        counts |= {
+            f"{UNANSWERABLE}n_queries": rows.sum(),
+            f"{UNANSWERABLE}n_empty": (rows & answered & (n_came == 0)).sum(),
+            f"{UNANSWERABLE}n_unanswered": (rows & ~answered).sum(),
+            f"{UNANSWERABLE}n_documents": n_came[rows].sum(),
+        }
+    if searches is not None:
+        counts |= search_counts(searches)
+    if forbidden is not None:
+        of_marks, could = table if searches is None else searches.of("all"), forbidden.could.any(1)
+        counts |= {
+            PROBES: forbidden.probes(of_marks).sum(),
+            f"{OF_FORBIDDEN}n_could": could.sum(),
+            f"{OF_FORBIDDEN}n_open": forbidden.open.any(axis=1).sum(),
+            f"{OF_FORBIDDEN}n_empty": (could & of_marks.answered & (of_marks.n_docs == 0)).sum(),
+        }
+    # Numbers of Python's own: numpy's are refused by JSON, to which all counts go.
+    return dict(zip(counts, map(int, counts.values())))

@@ -6,11 +6,10 @@ from dataclasses import replace
 from kragx import matchers
 from kragx.data import read_dataset
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluation import check_depth
 from kragx.evaluation.inputs import Texts, source_of
 from kragx.evaluation.searching import Searching
 from kragx.ground.errors import UsageError
-from kragx.metrics import Profile, profile_for
+from kragx.metrics import MetricSpec, Profile, profile_for
 
 
 def pooled(
@@ -93,3 +92,19 @@ def within(criteria: Criteria, matcher: matchers.BaseMatcher) -> Criteria:
         for spec in criteria.specs
     )
     return replace(criteria, matcher=matcher, profile=profile, specs=specs)
+
+
+def check_depth(specs: Iterable[MetricSpec], depth: int | None) -> None:
+    """Raise a `UsageError` where a cut-off may reach beyond a pool; None for no pool.
+
+    A budget may hold any number of documents.
+    """
+    for spec in specs:
+        within = depth is None or (isinstance(spec.k, int) and spec.k <= depth)
+        if spec.metric.from_matches is not None and not within:
+            raise UsageError(
+                "metric {spec!r} reaches beyond the pool's depth of {depth}; "
+                "pool deeper (match.depth), or cut at the depth",
+                spec=str(spec),
+                depth=depth,
+            )

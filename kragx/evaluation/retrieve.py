@@ -29,7 +29,7 @@ from kragx.evaluation.calls.call import CallRecording, searches_beside, stages_o
 from kragx.evaluation.calls.recorder import LOST, at_work, recorded
 from kragx.evaluation.copies import warn_of_copies
 from kragx.evaluation.remote_retrievers.answer_path import AnswerPaths
-from kragx.evaluation.retriever_adapters import HISTORY, Adapter, Threads, adapted
+from kragx.evaluation.retriever_adapters import HISTORY, Adapter, adapted, in_thread
 from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import DataError, MissingExtraError, RetrieverError, UsageError, nearest
 from kragx.ground.event_loop import run_sync
@@ -210,7 +210,7 @@ class _Interview:
         retriever: which.
         name: of the run.
         asking: how it is asked.
-        threads: those that it blocks; None for the caller's own, where calls have no timeout.
+        in_threads: whether calls block threads of their own; else the caller's, without a timeout.
         awaits: whether it is awaited. LangChain makes a retriever that can only be awaited have an
             `invoke` as well, and so has a chain with one in it: that shows when it is called.
         has_answered: whether it has without being awaited; then what it has not implemented for
@@ -223,7 +223,7 @@ class _Interview:
     retriever: Adapter
     name: str
     asking: Asking
-    threads: Threads | None
+    in_threads: bool
     awaits: bool
     has_answered: bool = False
     silent: set[str] = field(default_factory=set)
@@ -232,7 +232,7 @@ class _Interview:
 
     def done(self, work: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
         """What a coroutine gives at its end."""
-        if self.threads is not None:
+        if self.in_threads:
             return run_sync(work)
         try:
             work().send(None)
@@ -242,12 +242,8 @@ class _Interview:
 
     async def run(self, dataset: GoldDataset, progress: bool | None) -> Run:
         """Ask everything, as often as is said."""
-        try:
-            numbers = range(self.asking.runs)
-            return Run.repeated([await self.once(dataset, progress, number) for number in numbers])
-        finally:
-            if self.threads is not None:
-                self.threads.close()
+        numbers = range(self.asking.runs)
+        return Run.repeated([await self.once(dataset, progress, number) for number in numbers])
 
     async def once(self, dataset: GoldDataset, progress: bool | None, number: int) -> Run:
         """Ask everything: the answers stand in the order of the questions.
@@ -341,7 +337,7 @@ class _Interview:
         for attempt in range(self.asking.retries + 1):
             if attempt:
                 pause = min(FIRST_PAUSE * 2.0 ** (attempt - 1), _LONGEST_PAUSE)
-                time.sleep(pause) if self.threads is None else await asyncio.sleep(pause)
+                await asyncio.sleep(pause) if self.in_threads else time.sleep(pause)
             started, is_awaited = time.perf_counter(), self.awaits
             recording = CallRecording()
             # LangChain is loaded where somebody uses it.
@@ -387,11 +383,11 @@ class _Interview:
             options[HISTORY] = history
         awaited = partial(self._awaited, question, options)
         blocking = partial(self._blocking, question, options)
-        if self.threads is None:
+        if not self.in_threads:
             return run_sync(awaited) if self.awaits else blocking()
         try:
             async with asyncio.timeout(self.asking.timeout) as limit:
-                return await (awaited() if self.awaits else self.threads.run(blocking))
+                return await (awaited() if self.awaits else in_thread(blocking))
         except TimeoutError:
             if limit.expired():
                 raise TimeoutError(f"no answer within {self.asking.timeout:g} s") from None
@@ -417,7 +413,7 @@ class _Interview:
 
     def _is_ended(self, error: BaseException) -> bool:
         """Whether somebody ends the evaluation: by an interrupt, or by cancelling its task."""
-        has_task = self.threads is not None
+        has_task = self.in_threads
         if has_task and isinstance(error, asyncio.CancelledError):
             task = asyncio.current_task()
             return task is None or task.cancelling() > 0
@@ -555,9 +551,7 @@ def _interview(
         )
     is_awaited = adapter.invoke is None or (awaits and adapter.ainvoke is not None)
     blocks = asking.concurrency == 1 and asking.timeout is None and not (awaits or is_awaited)
-    return _Interview(
-        adapter, name or adapter.name, asking, None if blocks else Threads(), is_awaited
-    )
+    return _Interview(adapter, name or adapter.name, asking, not blocks, is_awaited)
 
 
 class HistoryWarning(UserWarning):

@@ -5,10 +5,9 @@ import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from contextvars import Context, copy_context
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
-from queue import SimpleQueue
 from typing import Any
 
 from kragx.data.formats.tabular import is_frame
@@ -137,9 +136,6 @@ def _method(retriever: Any, field: str) -> tuple[Call | None, Call | None]:
     if methods:
         problem = f"{name}.{methods[0]} does not take a question alone"
         remedy = f"pass a function: lambda question: {name.lower()}.{methods[0]}(...)"
-    elif hasattr(retriever, "write_documents"):
-        problem = f"{name} holds documents and answers no question"
-        remedy = "pass a retriever of it, or a pipeline with one"
     raise UsageError(problem, field=field, remedy=remedy)
 
 
@@ -259,42 +255,22 @@ def start_daemon(work: Callable[[], None]) -> None:
     threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
 
 
-class Threads:
-    """Threads for calls that block, as many as there are at once; idle ones are used again.
+async def in_thread(call: Callable[[], Any]) -> Any:
+    """What a call that blocks gives or raises, in a thread with the caller's context variables.
 
-    They are daemons, unlike an executor's: what hangs in one holds up neither the next question nor
-    the end of the process.
+    It is a daemon: what hangs in one holds up neither the next question nor the process's end.
     """
+    future = Future[Any]()
 
-    def __init__(self) -> None:
-        self._calls: SimpleQueue[tuple[Context, Call, Future[Any]] | None] = SimpleQueue()
-        self._idle = threading.Semaphore(0)
-        self._count = 0
+    def work() -> None:
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(call())
+            # The one cannot be raised by an await; the other would look as if it were closed.
+            except (StopIteration, GeneratorExit) as error:
+                future.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
+            except BaseException as error:
+                future.set_exception(error)
 
-    async def run(self, call: Callable[[], Any]) -> Any:
-        """What a call gives or raises; it sees the caller's context variables."""
-        future = Future[Any]()
-        self._calls.put((copy_context(), call, future))
-        # Counted by a semaphore: two calls at once cannot both rely on the last idle thread.
-        if not self._idle.acquire(blocking=False):
-            self._count += 1
-            start_daemon(self._work)
-        return await asyncio.wrap_future(future)
-
-    def close(self) -> None:
-        """Have each thread end when it is idle."""
-        for _ in range(self._count):
-            self._calls.put(None)
-
-    def _work(self) -> None:
-        while (work := self._calls.get()) is not None:
-            context, call, future = work
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(context.run(call))
-                # The one cannot be raised by an await; the other would look as if it were closed.
-                except (StopIteration, GeneratorExit) as error:
-                    future.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
-                except BaseException as error:
-                    future.set_exception(error)
-            self._idle.release()
+    start_daemon(work)
+    return await asyncio.wrap_future(future)

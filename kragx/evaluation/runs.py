@@ -63,6 +63,7 @@ def runs_note(runs: Mapping[str, SeveralRuns]) -> str:
 RUNS = "runs"
 """Under which counts and settings say how many runs there are."""
 
+
 _ANSWERS = ("n_failed", "n_missing", "n_empty")
 _SUMS = "judging"
 """Counts whose names begin so are of what it took, and add up."""

@@ -6,7 +6,7 @@ together are another where there are several tools, and what was read of them is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -81,6 +81,42 @@ def chain_of(answer: Retrieved, tools: Sequence[str]) -> tuple[Stage, ...]:
     inputs = (ALL,) if several else tuple(by_tool)
     last = Stage(ANSWER, inputs, whole.documents if read is None else read)
     return (*lists, *several, last)
+
+
+def lists_of(answer: Retrieved | None, k: int | None, tools: Sequence[str]) -> dict[str, Stage]:
+    """The lists of a question by their names, the answer last; none of one that has no way.
+
+    Args:
+        answer: what it got; None where the results lack it.
+        k: as of `StageLosses`.
+        tools: that searched.
+    """
+    if answer is None:
+        return {ANSWER: Stage(ANSWER)}
+    if k is None:
+        return {stage.name: stage for stage in chain_of(answer, tools)}
+    if not answer.stages:
+        return {}
+
+    # A stage may have the very name under which the answer stands here.
+    def label(name: str) -> str:
+        return f"{ANSWER} (stage)" if name == ANSWER else name
+
+    lists = [
+        replace(stage, name=label(stage.name), inputs=tuple(map(label, stage.inputs)))
+        for stage in answer.stages
+    ]
+    last = tuple(label(stage.name) for stage in last_stages(answer.stages))
+    return {stage.name: stage for stage in [*lists, Stage(ANSWER, last, answer.documents)]}
+
+
+def only_lists(lists: Mapping[str, Stage], names: Container[str]) -> dict[str, Stage]:
+    """The lists of these names alone."""
+    return {
+        name: replace(stage, inputs=tuple(source for source in stage.inputs if source in names))
+        for name, stage in lists.items()
+        if name in names
+    }
 
 
 def _of_tool(tool: str, searches: Sequence[Search]) -> Iterable[Stage]:

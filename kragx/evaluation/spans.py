@@ -32,10 +32,9 @@ GoldTexts = list[list[Gold | Doc]]
 
 @dataclass
 class Reader:
-    """Reads the answers of an evaluation, or of a part of it, batch by batch.
+    """Reads the answers of an evaluation, batch by batch.
 
-    It keeps how it read them and what is wrong with them; that can be sent to another process, and
-    be added up.
+    It keeps how it read them and what is wrong with them.
 
     Attributes:
         options: how texts are read.

@@ -345,32 +345,20 @@ def _looked_up(
 
 def _why_uncounted(name: str, counts: Mapping[str, Any]) -> str:
     """Why it is not known what the searches of some questions cost, and the remedy."""
-    of_metric, metric, _ = _looked_up(name, counts)
-    if metric is not None and (silent := silent_searches(name, counts)):
-        return silent_text(metric, silent)
+    of_metric, metric, of_searches = _looked_up(name, counts)
     n = of_metric.get("n_uncounted", 0)
+    if n and metric is not None and (silent := of_searches.get(f"n_no_{metric.unit}", 0)):
+        of_tokens = metric.unit == "tokens"
+        return phrase(
+            "searches that say no tokens: {n}; give each search its tokens: {example}"
+            if of_tokens
+            else "searches that say no seconds: {n}; give each search its seconds: {example}",
+            n=silent,
+            example="@searched(tokens=...)" if of_tokens else "Search(seconds=...)",
+        )
     # Of more than these the reason fits some alone, and would be read as that of all.
     is_unanswered = 0 < n <= counts["n_failed"] + counts["n_missing"]
     return phrase("failed before any search, or missing: {n}", n=n) if is_unanswered else ""
-
-
-def silent_searches(name: str, counts: Mapping[str, Any]) -> int:
-    """How many searches do not say what a metric sums up, tokens or seconds; 0 if it lacks none."""
-    of_metric, metric, of_searches = _looked_up(name, counts)
-    is_silent = metric is not None and of_metric.get("n_uncounted")
-    return of_searches.get(f"n_no_{metric.unit}", 0) if metric and is_silent else 0
-
-
-def silent_text(metric: Metric, n: int) -> str:
-    """That so many searches do not say their tokens, or seconds, and the remedy."""
-    of_tokens = metric.unit == "tokens"
-    return phrase(
-        "searches that say no tokens: {n}; give each search its tokens: {example}"
-        if of_tokens
-        else "searches that say no seconds: {n}; give each search its seconds: {example}",
-        n=n,
-        example="@searched(tokens=...)" if of_tokens else "Search(seconds=...)",
-    )
 
 
 def short_remarks(specs: Iterable[MetricSpec], longest: int) -> Iterator[str]:

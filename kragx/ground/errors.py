@@ -251,7 +251,7 @@ class RetrieverError(KragxError, ValueError):
         ...     evaluate(gold, broken)
         ... except RetrieverError as error:
         ...     print(error)
-        broken failed on its only question; the first: query 'q1': TimeoutError: no answer
+        broken failed on every question, 1 of them; the first: query 'q1': TimeoutError: no answer
     """
 
     exit_code = 5

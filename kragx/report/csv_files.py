@@ -12,7 +12,8 @@ from unicodedata import normalize
 from kragx.data import GoldDataset, Query
 from kragx.data.formats.cells import csv_line
 from kragx.data.formats.jsonl import open_text
-from kragx.evaluation.evaluation import Evaluation, metric_names
+from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.presenting import metric_names
 
 if TYPE_CHECKING:
     from kragx.comparison import Comparison

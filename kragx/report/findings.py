@@ -12,8 +12,9 @@ from kragx.comparison.side_by_side import remarks_on
 from kragx.comparison.threshold_study import Sweep
 from kragx.comparison.tuning import Tuning
 from kragx.evaluation.curves import StepCurve
-from kragx.evaluation.evaluation import Evaluation, metric_names, profile_label
+from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.leaks import leaks_table
+from kragx.evaluation.presenting import metric_names, profile_label
 from kragx.evaluation.stage_losses import StageLosses, losses_parts, reasons
 from kragx.evaluation.wording import asks_label
 from kragx.ground.printing import (

@@ -102,15 +102,6 @@ def test_questions_that_nobody_named(files):
     assert "1 question of v2 is none of those named, and is left out" in str(outcome)
 
 
-def test_other_weights_are_refused(files):
-    """The first question that stands for other asks in either file is named."""
-    old = files("v1.jsonl", ["a", "b"], weight=[1, 2])
-    new = files("v2.jsonl", ["a", "b"], weight=[1, 3])
-    with pytest.raises(DataError, match="query 'q1' has weight 2 in v1 and 3 in v2"):
-        diff(old, new)
-    assert diff(old, new, questions=old).mean["unchanged@1"] == 1.0
-
-
 def test_rules_of_the_questions():
     """What a rule reads must be the same, without being named; what nobody reads need not."""
     runs = [

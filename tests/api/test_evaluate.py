@@ -159,9 +159,6 @@ def test_queries_that_differ_come_first() -> None:
     assert spreads[0] == 0.5
     equal = [name for name, row in result.queries.items() if row["good"] == row["fair"]]
     assert equal == [f"q{i + 1}" for i in range(N) if str(i).endswith(("0", "4", "8"))]
-    assert list(result.queries_by("recall@5")) == [query.id for query in DATASET]
-    with pytest.raises(UsageError, match="metric 'map@5' is not compared"):
-        result.queries_by("map@5")
 
 
 @pytest.mark.filterwarnings("ignore:gold of one template")
@@ -259,17 +256,16 @@ def test_lists_that_are_too_few(evaluated) -> None:
     [
         (
             {"all": [["a"], []], "q1": ["a"]},
-            "'all' is 2 lists of documents, and 'q1' is no retriever",
+            "'all' is a retriever, or all that one returned, and 'q1' is neither",
         ),
-        ({1: good, "1": fair}, "run: two retrievers are called '1'; name each apart"),
         ({}, "run: an empty mapping; pass retrievers by name"),
-        ({"bm25": good, "q1": ["a"]}, r"run: 'bm25' is a retriever \(function\), and 'q1' is no"),
-        ({"q1": ["a"], "old": "old.jsonl"}, "'old' is the path 'old.jsonl', and 'q1' is no"),
-        ({"mine": Run({}), "q1": None}, r"'mine' is a Run, and 'q1' is no retriever \(NoneType"),
+        ({"bm25": good, "q1": ["a"]}, "run: 'bm25' is a retriever, .* and 'q1' is neither"),
+        ({"q1": ["a"], "old": "old.jsonl"}, "'old' is a retriever, .* and 'q1' is neither"),
+        ({"mine": Run({}), "q1": None}, "'mine' is a retriever, .* and 'q1' is neither"),
     ],
 )
 def test_what_is_no_comparison(evaluated, run: dict[str, object], message: str) -> None:
-    """An empty mapping, one that mixes, or names twice, is an error that says what to pass."""
+    """An empty mapping, or one that mixes, is an error that says what to pass."""
     with pytest.raises(UsageError, match=message):
         evaluated(DATASET, run, **OPTIONS)
 
@@ -421,7 +417,7 @@ def test_stages_at_another_threshold():
         for threshold in (0.95, 0.5)
     )
     (decided,), (named,) = loose.at_threshold(0.95).losses, strict.losses
-    assert [stage.n_kept for stage in named.stages] == [N // 2, 0]
+    assert [stage.means["recall"] for stage in named.stages] == [0.5, 0]
     for part in ("items", "summary"):
         assert getattr(decided, part) == getattr(named, part)
     assert loose.losses[0].summary != named.summary

@@ -13,7 +13,7 @@ from kragx.comparison import Results, RetrieverScores, check_gates
 from kragx.comparison.compare_retrievers import best_first
 from kragx.comparison.comparison import Settings
 from kragx.comparison.gate_conditions import parse_gates
-from kragx.evaluation.evaluation import mean_cell
+from kragx.evaluation.presenting import mean_cell
 from tests.leaks import leaking
 
 N = 60

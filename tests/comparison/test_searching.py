@@ -18,7 +18,7 @@ from kragx.comparison import (
     gate_problems,
     parse_gates,
 )
-from kragx.evaluation.evaluation import mean_cell
+from kragx.evaluation.presenting import mean_cell
 from kragx.metrics.intervals import Ratio, ratio_difference_interval
 from kragx.report.csv_files import means_csv, queries_csv
 from tests.browser import expect

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from hypothesis import given, strategies as st
 
@@ -11,7 +9,7 @@ from kragx.data import Doc, Query, Retrieved
 from kragx.data.batch import Batch
 from kragx.data.documents import rank_by_score
 from kragx.errors import DataError
-from kragx.evaluation.arranging import arranged_batch, directions, match_item
+from kragx.evaluation.arranging import arranged_batch, match_item
 from kragx.metrics.profiles import profile
 from tests.thoroughness import examples
 
@@ -44,25 +42,12 @@ def test_many_lists_as_each_alone(lists: list[list[Doc]]) -> None:
         assert own == (rank_by_score(docs) if any(scored) else tuple(docs))
 
 
-def direction(docs: list[Doc]) -> str:
-    """Of one list, from its scores alone."""
-    scores = [doc.score for doc in docs if doc.score is not None]
-    return "" if len({*scores}) < 2 else "rises" if scores == sorted(scores) else "other"
-
-
-@examples(150)
-@given(st.lists(scored_or_not(), max_size=5))
-def test_directions(lists: list[list[Doc]]) -> None:
-    """Down how many lists scores rise is what each list says."""
-    assert directions(batch(lists)) == Counter(map(direction, lists))
-
-
 def test_a_list_of_which_some_have_scores() -> None:
     """It is refused with the question, the first rank that lacks one, and how many have one."""
     docs = [Doc("a", score=1.0), Doc("b"), Doc("c", score=2.0)]
-    with pytest.raises(DataError, match=r"'q1', rank 2: no score, though 2 of the list's 3"):
+    with pytest.raises(DataError, match=r"'q1': 2 of the list's 3 documents have"):
         arranged_batch(batch([[Doc("a"), Doc("b")], docs]), TREC)
-    with pytest.raises(DataError, match="rank 2: no score"):
+    with pytest.raises(DataError, match="2 of the list's 3"):
         match_item(Query("q"), Retrieved(docs), TREC)
 
 

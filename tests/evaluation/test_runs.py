@@ -19,7 +19,7 @@ from kragx import (
     write_results,
 )
 from kragx.comparison import check_gates, parse_gates
-from kragx.evaluation.evaluation import means_at
+from kragx.evaluation.nearby import means_at
 from kragx.judging import Judge
 from kragx.judging.clients.scripted import ScriptedClient
 

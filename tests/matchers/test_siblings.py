@@ -190,7 +190,7 @@ def test_no_company_and_no_order() -> None:
 def test_explain_names_the_word(match: str) -> None:
     """Nearly equal texts with the score 0 are no riddle; of others nothing is said."""
     lists = [[OTHER, GOLD, "a blue sky over red roofs and not a word of what was asked"], [GOLD]]
-    explanation = explain([[GOLD], [OTHER]], lists, query_id="q1", match=match, panel={})
+    explanation = explain([[GOLD], [OTHER]], lists, query_id="q1", match=match)
     said = [pair.reason.text for pair in explanation.pairs]
     of = "another text of one template: 'red' where the gold text has 'blue'"
     assert said == [of, None, None]

@@ -15,8 +15,9 @@ from kragx.data import GoldDataset, read_dataset, read_run, read_runs
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.parquet import is_located
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluation import Evaluation, queries_table
+from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.part_tables import evaluate_in_parts
+from kragx.evaluation.presenting import queries_table
 from kragx.ground.errors import RetrieverError, UsageError
 from kragx.ground.printing import Heading, Part, joined, say
 from kragx.metrics import NO_GOLD, PROFILES, profile as profile_named

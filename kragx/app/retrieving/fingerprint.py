@@ -22,7 +22,7 @@ from kragx.report.record import UNFINISHED, holds_results
 
 UNRELATED: dict[str, Any] = {
     **dict.fromkeys(("timeout", "retries", "on_error", "runs"), True),
-    "http": {"timeout", "retries", "most_bytes"},
+    "http": {"timeout", "retries"},
     "command": {"timeout"},
 }
 """Options of a retriever on which no answer depends that it has given."""

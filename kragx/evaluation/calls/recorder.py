@@ -10,7 +10,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from itertools import chain
-from numbers import Integral
 from typing import Any, TypeVar, overload
 
 from kragx.data import Doc, Mender
@@ -390,17 +389,15 @@ def _known_documents(answer: Any) -> tuple[Doc, ...] | None:
         return documents_in(answer)
 
 
-def _known_tokens(count: Any) -> int | None:
+def _known_tokens(count: int | None) -> int | None:
     """A number of tokens; None where nobody knows.
 
     Raises:
         DataError: it is none.
     """
-    if count is None:
-        return None
-    if isinstance(count, bool) or not isinstance(count, Integral) or count < 0:
+    if count is not None and count < 0:
         raise DataError("{count!r} is no number of tokens", count=count)
-    return int(count)
+    return None if count is None else int(count)
 
 
 @contextmanager

@@ -20,10 +20,10 @@ from kragx.data.weights import WEIGHT, unequal
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import informed, unmeasured
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.evidence import Facts, judging_counts, reading_settings
+from kragx.evaluation.evidence import facts_counts, reading_settings
 from kragx.evaluation.forbidden import Forbidding
 from kragx.evaluation.inputs import OF_FORBIDDEN, PROBES, Source, Texts, source_of
-from kragx.evaluation.match_source import itself
+from kragx.evaluation.match_source import MatchPlan, itself
 from kragx.evaluation.part_tables.scored import (
     FACTS,
     ScoredPart,
@@ -116,6 +116,7 @@ def evaluate_in_parts(
         )
     check_arguments(Criteria.of, measures, "evaluate_in_parts")
     criteria = Criteria.of(**measures)
+    deciders = [criteria.matcher] if criteria.facts_by is None else criteria.members
     _check(criteria)
     texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
     results = source_of(source, None, criteria.profile, texts=texts)
@@ -123,7 +124,9 @@ def evaluate_in_parts(
     is_told = criteria.forbids(results)
     forbidding = criteria.forbidding(results.rules, as_corpus(corpus)) if is_told else None
     keep = itself if criteria.looks else groups_of
-    plan = replace(criteria.plan(keep, texts), forbidding=forbidding)
+    plan = MatchPlan(
+        criteria.matcher, criteria.profile, texts, keep, forbidding, criteria.searching
+    )
     # Parts hash and sample their own gold, which is added here: nobody has all of it at once.
     results.stats.hashes, results.stats.golds = [], GoldSample()
     # Absolute, as a worker on another machine stands in another folder.
@@ -131,10 +134,10 @@ def evaluate_in_parts(
     make_folder(tables)
     settings = settings_hash(criteria, plan)
     score = partial(scored, criteria=criteria, plan=plan, folder=tables, settings=settings)
-    engine, parts = engine_of(workers, *criteria.deciders), parts_of(results.rows)
+    engine, parts = engine_of(workers, *deciders), parts_of(results.rows)
     work = (score(part) for part in parts) if engine is None else engine.map(score, parts)
     total, are_kept = ScoredPart(key="", stats=results.stats, notes=Notes()), dict[str, bool]()
-    is_shown = False if criteria.judges else None  # a judge shows its own
+    is_shown = False if any(decider.judges for decider in deciders) else None  # it shows its own
     for part in passing(results, total.notes, work, phrase("scored parts"), is_shown):
         total.add(part)
         are_kept[f"{part.key}.parquet"] = part.is_kept
@@ -148,7 +151,7 @@ def _check(criteria: Criteria) -> None:
     """Refuse what only all questions together can tell."""
     if not criteria.matcher.uses_gold or criteria.matcher.pool is not None:
         raise _refused("what a judge of relevance finds in all retrievers is one pool")
-    if any(matcher.votes for matcher in criteria.deciders):
+    if any(member.votes for member in criteria.members):
         raise _refused("how far the judges of a panel differ is said of all questions at once")
     for spec in criteria.specs:
         if spec.metric.from_relevance is not None:
@@ -171,7 +174,7 @@ def _evaluation(
     matching.conclude(matcher, notes)
     facts = {}
     if criteria.facts_by is not None:
-        facts = Facts.concluded(total.counts(FACTS), total.facts, criteria.facts_by)
+        facts = facts_counts(total.counts(FACTS), total.facts, criteria.facts_by)
     if total.is_open:
         raise _refused(
             "judgements are missing, and what they leave open is estimated from all questions "
@@ -179,26 +182,24 @@ def _evaluation(
         )
     if matcher.judges and not sums["n_with_any_gold"]:
         raise _refused("no question has gold, and what a judge finds relevant is one pool")
-    criteria.check_lost(notes, sums["n_with_any_gold"])
     for reader in total.readers:
         reader.warn()
     weights = unequal(total.column(WEIGHT), source.dataset_name)
     scores = [joined_scores(spec, total, weights) for spec in criteria.specs]
     warn_above_1(scores)
-    counts = source.counts(sums, criteria.profile, notes) | judging_counts(matcher, notes) | facts
-    if forbidding is not None:
-        counts[FORBIDDEN] = {**counts[FORBIDDEN], "n_unmatchable": total.beyond.n_lost}
-        total.beyond.warn()
     n, n_answered = sums["n_queries"], source.stats.statuses["answered"]
     # No documents and pairs are known; of those that were answered only their number is asked.
     nothing = unmatched(np.zeros(n, np.int64), np.arange(n) < n_answered)
     table = replace(nothing, threshold=matcher.threshold, weights=weights)
-    siblings = criteria.siblings(source.stats.golds or GoldSample(), notes)
+    evaluation = unmeasured(source, criteria, table, notes, sums, forbidding)
+    counts = {**evaluation.counts, **facts}
+    if forbidding is not None:
+        counts[FORBIDDEN] = {**counts[FORBIDDEN], "n_unmatchable": total.beyond.n_lost}
+        total.beyond.warn()
     readers = {reader.options: reader for reader in total.readers}
-    return replace(
-        unmeasured(source, criteria, table, counts, siblings, None, forbidding),
-        longest=total.longest,
-    ).with_scores(scores, reading_settings(readers, criteria.token_settings))
+    return replace(evaluation, counts=counts, longest=total.longest).with_scores(
+        scores, reading_settings(readers, criteria.token_settings)
+    )
 
 
 def _tells_forbidden(total: ScoredPart, criteria: Criteria) -> bool:

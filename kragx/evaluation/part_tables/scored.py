@@ -25,11 +25,11 @@ from kragx.data.formats.jsonl import replacing, to_json
 from kragx.data.formats.parquet import OPTIONS, TABLE_KEY
 from kragx.data.weights import WEIGHT
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluation import versions
+from kragx.evaluation.evaluate_run import versions
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.forbidden import Beyond, widened
-from kragx.evaluation.inputs import StreamStats, table_counts
-from kragx.evaluation.match_source import Matches, MatchPlan
+from kragx.evaluation.inputs import StreamStats
+from kragx.evaluation.match_source import Matches, MatchPlan, table_counts
 from kragx.evaluation.parts.source_parts import Part, PartResult, match_part
 from kragx.evaluation.spans import Reader
 from kragx.ground.errors import KragxError
@@ -48,7 +48,7 @@ FACTS = "facts "
 _LONGEST = 200
 """Characters of a value to slice by."""
 
-_PASSED = ("query_ids", "lines", "statuses", "orders", "failures")
+_PASSED = ("query_ids", "lines", "statuses", "failures")
 """What a table keeps of `StreamStats` as it is."""
 
 _JUDGED = ("n_judgements", "n_human", "n_distinct", "n_stored")
@@ -67,7 +67,7 @@ def _plain_stats(stats: StreamStats) -> dict[str, Any]:
 def _stats_of(record: dict[str, Any]) -> StreamStats:
     golds = record["golds"] and TypeAdapter(GoldSample).validate_python(record["golds"])
     stats = StreamStats(**{name: record[name] for name in _PASSED}, golds=golds)
-    stats.statuses, stats.orders = Counter(stats.statuses), Counter(stats.orders)
+    stats.statuses = Counter(stats.statuses)
     stats.mender.surrogates = int(record["surrogates"])
     return stats
 
@@ -175,12 +175,12 @@ def settings_hash(criteria: Criteria, plan: MatchPlan) -> str:
     return _hashed(
         VERSION,
         # Words change no value where siblings are not told by them.
-        {**criteria.settings({}, {}, None, forbidding), "vocabulary": [v.key for v in told]},
+        {**criteria.settings({}, {}, forbidding), "vocabulary": [v.key for v in told]},
         criteria.profile.no_gold,
-        criteria.metrics,
+        [*map(str, criteria.specs)],
         criteria.token_settings,
         criteria.passages,
-        [judge.decides_by for judge in criteria.judges],
+        [judge.decides_by for member in criteria.members for judge in member.graders],
         [*map(_code, map(type, foreign)), *map(_code, ways)],
         [texts.needed_by, *texts.sides],
         forbidding and [forbidding.id_key, forbidding.is_asked],
@@ -237,7 +237,8 @@ def _compute(
     result: ScoredPart, matches: Matches, lists: Sequence[MatchItem], criteria: Criteria
 ) -> None:
     """The metrics of a part, noted with what all parts together may show."""
-    (table, searches), evidence, forbidden = matches.on_basis, None, None
+    table, searches = matches.on_basis
+    evidence = forbidden = None
     if matches.forbidden is not None:
         result.beyond = matches.forbidden.beyond
         # Of what metrics ask for nobody knows from a part alone whether it is forbidden at all.

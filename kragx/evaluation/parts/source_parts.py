@@ -7,7 +7,7 @@ import io
 import pickle
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -139,15 +139,10 @@ def _lines_of(path: str, format_: str) -> Iterator[Part]:
 
 @dataclass(kw_only=True)
 class PartResult:
-    """What came of a part.
-
-    Attributes:
-        stats: what is known of its questions.
-        notes: what the matcher noted.
-    """
+    """What came of a part: what is known of its questions, and what the matcher noted."""
 
     stats: StreamStats
-    notes: Notes = field(default_factory=Notes)
+    notes: Notes
 
 
 @dataclass(kw_only=True)
@@ -158,13 +153,7 @@ class MatchedPart(PartResult):
 
 
 def match_part(part: Part, plan: MatchPlan, *, hashes: bool) -> MatchedPart:
-    """Match a part, in whichever process.
-
-    Args:
-        part: some questions.
-        plan: how they are matched.
-        hashes: whether their gold is hashed, as the whole gold set is not at hand.
-    """
+    """Match a part, in whichever process, with hashes of its gold where nobody has all of it."""
     sample = GoldSample() if compares_gold(plan.matcher) else None
     stats = StreamStats(hashes=[] if hashes else None, golds=sample)
     notes = Notes()
@@ -174,7 +163,7 @@ def match_part(part: Part, plan: MatchPlan, *, hashes: bool) -> MatchedPart:
 
 def match_in_parts(source: Source, plan: MatchPlan, notes: Notes, engine: Engine) -> Matches:
     """`match_source` by others, with the same errors; or a `WorkerError`: a process died."""
-    stats, parts, plan = source.stats, list[Matches](), replace(plan, texts=source.texts)
+    stats, parts = source.stats, list[Matches]()
     stats.kept = None if plan.keep is None else []
     work = partial(match_part, plan=plan, hashes=stats.hashes is not None)
     results = engine.map(work, parts_of(source.rows))
@@ -194,14 +183,7 @@ def passing(
     title: str,
     is_shown: bool | None = None,
 ) -> Iterator[_Part]:
-    """What comes of the parts of a source, in order, which passes then.
-
-    Args:
-        source: what is evaluated.
-        notes: those of the parts are merged into these.
-        results: what came of each, as it is done.
-        title: of the progress bar.
-        is_shown: whether there is one; None for only on a terminal.
+    """What comes of the parts of a source, in order, which passes then; their notes are merged.
 
     Raises:
         DataError: a question stands in two parts, or ids lack texts, all of which are counted.

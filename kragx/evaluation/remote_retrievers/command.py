@@ -96,17 +96,13 @@ class CommandRetriever:
 
     def __post_init__(self) -> None:
         check_options(self)
-        folder = Path(self.cwd or ".").absolute()
-        if not folder.is_dir():
-            raise UsageError("there is no folder {folder}", field="cwd", folder=folder)
-        program = self.command[0]
+        folder, program = Path(self.cwd or ".").absolute(), self.command[0]
         path = {**os.environ, **(self.env or {})}.get("PATH")
         name = str(folder / program) if os.path.dirname(program) else program  # noqa: PTH120
         if shutil.which(name, path=path) is None:
-            is_file = Path(name).is_file()
-            problem = f"{name} is not executable" if is_file else f"there is no program {name}"
-            remedy = f"chmod +x {program}, or name what runs it first" if is_file else ""
-            raise UsageError(problem, field="command", remedy=remedy)
+            raise UsageError(
+                "there is no program {name} that can be executed", field="command", name=name
+            )
 
     @property
     def name(self) -> str:
@@ -245,17 +241,11 @@ class _Process:
 
     def _read(self) -> None:
         """Hand each answer to whoever waits for it, until there are no more."""
-        death = ""
         with suppress(OSError, ValueError), self._popen.stdout as pipe:
-            # One byte more than a line may have, so that a longer one is known without being read
-            # whole.
-            while not death and (line := pipe.readline(MOST_BYTES + 1)):
-                if len(line) > MOST_BYTES:
-                    death = f"{self._shown} wrote a line of more than {MOST_BYTES >> 20} MiB"
-                    self._signal(signal.SIGTERM)
-                elif line.strip():
+            while line := pipe.readline(MOST_BYTES):  # a longer one is no answer, in pieces
+                if line.strip():
                     self._hand_over(line)
-        death = death or self._last_words()
+        death = self._last_words()
         with self._lock:
             self._death = death
         self._to_write.put(None)

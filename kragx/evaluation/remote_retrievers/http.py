@@ -2,9 +2,9 @@
 
 import asyncio
 import re
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import count
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
@@ -90,9 +90,7 @@ class HttpRetriever(AnswerPaths):
         timeout: seconds for each request, from the first byte to the last.
         retries: how often a question is asked again after 429, 5xx and broken connections, with
             growing pauses, or when the server says (`LONGEST_WAIT` at most). A question's time has
-            all of it. Once a question has used them up, those after it are asked once, until the
-            server is well again: one that is down does not cost hours.
-        most_bytes: of an answer.
+            all of it.
 
     Redirects are not followed: a key is for the server that was named. Certificates are those that
     ``SSL_CERT_FILE`` names, or usual ones; proxies are those of the environment.
@@ -110,9 +108,7 @@ class HttpRetriever(AnswerPaths):
     headers: Annotated[Mapping[str, str] | None, optional(_TEXTS)] = field(default=None)
     timeout: Annotated[float, some_seconds] = 30.0
     retries: Annotated[int, whole(0, 20)] = 3
-    most_bytes: Annotated[int, whole(1)] = MOST_BYTES
     _clients: WeakKeyDictionary[Any, Any] = field(default_factory=WeakKeyDictionary, init=False)
-    _is_down: threading.Event = field(default_factory=threading.Event, init=False)
     _secrets: Secrets = field(init=False)
 
     def __post_init__(self) -> None:
@@ -181,19 +177,14 @@ class HttpRetriever(AnswerPaths):
     async def _documents(self, question: str, history: Sequence[Mapping[str, str]]) -> list[Doc]:
         """The documents, asked for again where the server is busy or the connection breaks."""
         with self._secrets.guarding():
-            retries, attempt = 0 if self._is_down.is_set() else self.retries, 0
-            while True:
-                attempt += 1
+            for attempt in count(1):
                 try:
-                    response = await self._response(question, history)
+                    return self._read(await self._response(question, history))
                 except _BusyError as busy:
-                    if attempt > retries:
-                        self._is_down.set()
+                    if attempt > self.retries:
                         raise busy.failure from busy.__cause__
                     await asyncio.sleep(wait_before(attempt, busy.wait))
-                else:
-                    self._is_down.clear()
-                    return self._read(response)
+        raise AssertionError("it was asked, or has failed")
 
     async def _response(
         self, question: str, history: Sequence[Mapping[str, str]]
@@ -250,7 +241,7 @@ class HttpRetriever(AnswerPaths):
                 timeout=None,  # each attempt has its own, as a whole
                 limits=httpx.Limits(max_connections=None),  # how many at once is the caller's
             )
-            self._clients[loop] = bounded(client, self.most_bytes)
+            self._clients[loop] = bounded(client, MOST_BYTES)
         return self._clients[loop]
 
     @property
@@ -271,13 +262,12 @@ class HttpRetriever(AnswerPaths):
     def _read(self, response: "httpx.Response") -> list[Doc]:
         """The documents in an answer."""
         if response.is_redirect:
-            location = response.headers.get("location", "nowhere")
             raise RetrieverError(
                 "{request} answered {status}, to {location}",
                 remedy="write that address, if it is the right one: no redirect is followed",
                 request=self._request,
                 status=_status(response),
-                location=location[:QUOTED],
+                location=response.headers.get("location", "nowhere")[:QUOTED],
             )
         if not response.is_success:
             raise self._refused(response)

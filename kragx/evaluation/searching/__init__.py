@@ -1,6 +1,6 @@
 """Searches of a question: its distinct documents, matched once, and the lists made of them."""
 
-from kragx.evaluation.searching.basis import Seen, Told, seen_in, seen_in_runs
+from kragx.evaluation.searching.basis import Seen, seen_in, seen_in_runs
 from kragx.evaluation.searching.searching import (
     OF_SEARCHES,
     SEARCHES,
@@ -16,7 +16,6 @@ __all__ = [
     "Searched",
     "Searching",
     "Seen",
-    "Told",
     "documents_behind",
     "search_counts",
     "seen_in",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import compress
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 import numpy as np
 
@@ -42,23 +42,14 @@ class Seen:
         return cls("first" if is_first else "retrieved", says)
 
 
-def seen_in(batches: Iterable[Batch], *, asks: Collection[Told] = ()) -> Seen | None:
-    """What questions with their searches show; None where none has any.
-
-    Args:
-        batches: the questions.
-        asks: for what to look on where a question has said what the basis is.
-    """
-    basis_seen: Seen | None = None
+def seen_in(batches: Iterable[Batch]) -> Seen | None:
+    """What questions with their searches show; None where none has any."""
+    seen: Seen | None = None
     for batch in batches:
-        basis_seen = Seen.joined((basis_seen, _seen(batch)))
-        if (
-            basis_seen is not None
-            and basis_seen.basis == "first"
-            and basis_seen.says.issuperset(asks)
-        ):
-            break
-    return basis_seen
+        seen = Seen.joined((seen, _seen(batch)))
+        if seen is not None and seen.basis == "first" and len(seen.says) == len(get_args(Told)):
+            break  # nothing more could show
+    return seen
 
 
 def _seen(batch: Batch) -> Seen | None:
@@ -84,4 +75,4 @@ def seen_in_runs(dataset: GoldDataset, runs: Iterable[Run]) -> Seen | None:
         for query_id, answer in run.results.items()
         if query_id in dataset and answer.error is None and (answer.searches or not answer.has_list)
     ]
-    return seen_in(batched(rows), asks=("tokens", "read")) if rows else None
+    return seen_in(batched(rows)) if rows else None

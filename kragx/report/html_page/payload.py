@@ -22,8 +22,9 @@ from kragx.comparison.tuning import Tuning
 from kragx.comparison.verdict import nearest_rival, verdict
 from kragx.comparison.view import FEW
 from kragx.data import Doc, Query
-from kragx.evaluation.evaluation import Evaluation, metric_names, profile_label, versions
-from kragx.evaluation.explain import NEAR
+from kragx.evaluation.evaluate_run import versions
+from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.presenting import metric_names, profile_label
 from kragx.evaluation.ranked_lists import texts_by_id
 from kragx.evaluation.stage_losses import Loss, StageLosses, reasons
 from kragx.ground.json_values import plain
@@ -169,6 +170,10 @@ def _queries(grid: Grid, sources: Sources) -> list[Query]:
     return [queries.get(query_id) or Query(query_id) for query_id in grid.query_ids]
 
 
+_NEAR = 0.1
+"""How far below its threshold a cosine is a near miss."""
+
+
 def _near_limit(match: Mapping[str, Any]) -> float | None:
     """The least score that the page calls a near miss: half of the threshold; None without one.
 
@@ -181,7 +186,7 @@ def _near_limit(match: Mapping[str, Any]) -> float | None:
     # Of a cascade that only rules out the last member scores; a span's `of` is a word.
     method = members[-1]["method"] if isinstance(members, list) else match["method"]
     is_cosine = method == EmbeddingMatcher.name
-    return round(max(threshold - NEAR, threshold / 2), 9) if is_cosine else threshold / 2
+    return round(max(threshold - _NEAR, threshold / 2), 9) if is_cosine else threshold / 2
 
 
 def _match(name: str, of_match: Mapping[str, RunCell]) -> dict[str, Any]:

@@ -17,7 +17,6 @@ import numpy as np
 from kragx.data import Doc, Gold, Query, facts_of, score_record
 from kragx.data.formats.jsonl import to_json
 from kragx.data.searches import lanes_of
-from kragx.evaluation.arranging import arranged_answer
 from kragx.evaluation.search_lists import placed_searches
 from kragx.ground.errors import DataError
 from kragx.ground.json_values import plain
@@ -295,7 +294,6 @@ def searched(cell: RunCell, row: int) -> QuestionSearches | None:
     # A retriever that gives a list alone has no searches to show, though it made one.
     if answer is None or (answer.has_list and not answer.searches):
         return None
-    answer = arranged_answer(Query(query_id), answer, evaluation.profile)
     numbers: dict[object, int] = {}
     docs: list[Doc] = []
     places: list[int | None] = []

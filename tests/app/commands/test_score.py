@@ -244,7 +244,7 @@ def test_a_file_of_failures_alone_has_no_numbers(kragx, jsonl):
     """Where every question failed there are no zeros, but the first reason."""
     code, out, err = kragx("score", jsonl(FAILED))
     assert (code, out) == (5, "")
-    assert "failed on its only question" in err
+    assert "failed on every question, 1 of them" in err
 
 
 def test_nothing_found_scores_zero(kragx, jsonl):

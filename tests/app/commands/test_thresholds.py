@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kragx.matchers import METHODS, method_class
 from tests.thoroughness import some
 
 RECORDS = [
@@ -232,7 +231,6 @@ def test_explain_a_file(kragx, results):
     assert "1. [a1] matches gold 1" in done.out
     assert "«환불 one two three four five» six" in done.out
     assert "gold 1: overlap 0.5000 (match from 0.5, +0.0000 from the limit) -> match" in done.out
-    assert "a near match: rank 2, gold 1: overlap 0.5000, limit 0.5" in done.out
     plain = kragx("explain", results, "-q", "q1", "--match", PAIRS, "--format", "json").json()
     assert plain["pairs"][0]["matched"] is True
 
@@ -292,21 +290,6 @@ def test_a_run_says_where_its_order_depends_on_the_threshold(kragx, jsonl, here)
     assert any("threshold" in caution for caution in report["comparisons"][0]["cautions"])
 
 
-@pytest.mark.parametrize("width", some([40, 60, 80, 200], 4))
-def test_no_score_is_cut_off_in_a_narrow_terminal(kragx, results, monkeypatch, width):
-    """Every matcher's name and score stand there whole, in more tables where there is no room."""
-    monkeypatch.setenv("COLUMNS", str(width))
-    shown = kragx("explain", results, "--query", "q1").out
-    assert "…" not in shown
-    rows = [line.replace("│", " ").split() for line in shown.splitlines() if line[:1] == "│"]
-    tables = [row for row in rows if row[:2] == ["gold", "1"]]
-    names = {name for line in shown.splitlines() for name in line.split()}
-    assert {"exact", "text", "contains", "rouge1", "rouge2", "rougeL", "overlap", "span"} <= names
-    # The gold has no id, and says no pages.
-    offered = [n for n in METHODS if n not in ("id", "pages") and not method_class(n).asks]
-    assert sum(len(line) - 2 for line in tables) == 3 * len(offered)  # three documents
-
-
 def test_a_query_without_gold_and_the_nearest_id(kragx, jsonl):
     """Without gold nothing is called no match; of ids as near the first ones are named."""
     path = jsonl(
@@ -346,7 +329,7 @@ def test_sweep_passes_over_matchers_without_a_threshold(kragx, here, jsonl):
     assert 0.503 in swept["thresholds"]  # the chosen one is always looked at
     alone = kragx("threshold", "sweep", "out", "--match", "exact")
     assert (alone.code, alone.out) == (2, "")
-    assert "match: 'exact' decides yes or no and has no threshold; its metrics hold" in alone.err
+    assert "match: 'exact' decides yes or no and has no threshold; to vary" in alone.err
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
@@ -359,7 +342,7 @@ def test_after_a_calibration_without_a_threshold(kragx, here, results, language)
     assert chosen == {"method": "text"}
     swept = kragx("--language", language, "threshold", "sweep", results, "--match", "match.yaml")
     assert swept.code == 2
-    for word in ("'text'", "kragx score", "'overlap'"):
+    for word in ("'text'", "'overlap'"):
         assert word in swept.err
     assert kragx("score", results, "--match", "match.yaml").code == 0
     assert kragx("threshold", "sweep", results, "--match", "overlap").code == 0

@@ -244,7 +244,6 @@ def test_closed_twice_and_asked_again(perl):
         ({"command": []}, "command: a list of texts is expected"),
         ({"command": ["no-such-program-here"]}, "command: there is no program no-such-program"),
         ({"command": ["./gone"]}, "command: there is no program .*/gone"),
-        ({"cwd": "nowhere"}, "cwd: there is no folder"),
         ({"env": {"A": 1}}, "env: a mapping of names to texts"),
         ({"timeout": -1}, "timeout: -1 is not a number of seconds above 0"),
     ],
@@ -253,10 +252,3 @@ def test_wrong_options(options, problem):
     """An option that is wrong is an error with its name, before anything is started."""
     with pytest.raises(UsageError, match=problem):
         CommandRetriever(**{"command": ["perl"]} | options)
-
-
-def test_a_file_that_may_not_run(tmp_path):
-    """A script without the right to be run says what to do."""
-    (tmp_path / "search").write_text("#!/bin/sh\n")
-    with pytest.raises(UsageError, match=r"search is not executable; chmod \+x ./search"):
-        CommandRetriever(["./search"], cwd=tmp_path)
