@@ -388,7 +388,7 @@ def test_what_needs_more_than_a_question() -> None:
     """It is refused in one line, with what to pass; so is a store without a retriever."""
     with pytest.raises(UsageError, match=r"pass a function: lambda question: client\.retrieve"):
         evaluate(GOLD, Client())
-    with pytest.raises(UsageError, match="holds documents and answers no question; pass a retr"):
+    with pytest.raises(UsageError, match="cannot be asked; pass a retriever of LangChain"):
         evaluate(GOLD, Object(write_documents=print))
 
 

@@ -20,7 +20,6 @@ from kragx import (
 )
 from kragx.ground.printing import as_markdown, speaking
 from kragx.judging import Judge
-from kragx.metrics import profile
 from kragx.report.findings import Findings
 from kragx.testing import ScriptedClient
 from tests.report.searching import N, dataset, runs
@@ -155,37 +154,6 @@ def test_a_question_that_failed(tmp_path):
     assert len(failed["runs"]["quick"]["searches"]["docs"]) == 2
     assert failed["searched"] == [[[]]]
     assert "unmatched" not in other["runs"]["quick"]["searches"]
-
-
-def test_lists_as_their_profile_ranks_them(tmp_path):
-    """Matches stand with their documents where a profile has turned a list round."""
-    run = runs()["quick"]
-    scored = {
-        name: replace(
-            answer,
-            searches=tuple(
-                replace(
-                    search,
-                    documents=tuple(
-                        replace(doc, score=float(at if name != "q5" else -at))
-                        for at, doc in enumerate(search.documents)
-                    ),
-                    stages=(),
-                    read=None,
-                )
-                for search in answer.searches
-            ),
-        )
-        for name, answer in run.results.items()
-    }
-    again = Run(scored, name="quick")
-    result = evaluate(dataset(), again, match="id", metrics=["ndcg@5"], profile=profile("trec"))
-    path = tmp_path / "page.html"
-    write_html([result], path, dataset=dataset(), runs={"quick": again})
-    detail = parts(path)["detail-0"][0]
-    searches = detail["runs"]["quick"]["searches"]
-    assert [searches["docs"][number][0] for number in searches["list"][0][8]] == ["x0", "b0"]
-    assert detail["searched"][0][0] == [1, 1, 1.0]
 
 
 def test_where_gold_is_lost(data, results):

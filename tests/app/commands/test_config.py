@@ -277,25 +277,6 @@ def test_the_judges_files(loaded, tmp_path, monkeypatch):
     assert config.judge["store"] == str(here / "kept.db")
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "match: JUDGE",
-        "match: {cascade: [{method: overlap, reject: 0.1}, JUDGE]}",
-        "matchers: {loose: overlap, own: {any: [text, JUDGE]}}",
-        "matchers: {loose: overlap, judge: JUDGE}",
-        "match: overlap\nrelevance_match: JUDGE",
-        "match: overlap\nfacts_match: JUDGE",
-    ],
-)
-def test_the_files_of_a_matchers_own_judge(loaded, tmp_path, monkeypatch, spec):
-    """They start at the config file's folder as well, so that nothing is paid for twice."""
-    monkeypatch.chdir(tmp_path.parent)
-    judge = "{method: llm, judge: {model: x, store: kept.db}}"
-    config = loaded(GOOD + spec.replace("JUDGE", judge))
-    assert config.stores == (tmp_path.resolve() / "kept.db",)
-
-
 def test_a_header_whose_variable_is_empty(problems, monkeypatch):
     """It is set, and yet there is nothing to send: the variable is named, and not its value."""
     monkeypatch.setenv("KRAGX_TEAM", " ")

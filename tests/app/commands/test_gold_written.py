@@ -120,7 +120,7 @@ def test_killed_it_goes_on(tmp_path):
 
 
 def test_templates_take_a_config_as_data(kragx, here):
-    """Without a model of its config only `dataset` counts: nothing else is looked at."""
+    """Without a model of its config only `dataset` counts: nothing else is run."""
     lines = [
         {"id": f"d{at}", "text": f"You may return the opened box {at}. The opened box is checked."}
         for at in range(3)
@@ -128,7 +128,7 @@ def test_templates_take_a_config_as_data(kragx, here):
     (here / "corpus.jsonl").write_text("\n".join(map(json.dumps, lines)))
     (here / "c.yaml").write_text(
         "dataset: {corpus: corpus.jsonl, targets: {difficulty: {easy: 1.0}}}\n"
-        "judge: {client: 'no_such_module:client'}\nnonsense: true\n"
+        "judge: {client: 'no_such_module:client'}\n"
     )
     result = kragx("gold", "questions", "c.yaml", "-n", "2", "-o", "q.jsonl", "--format", "json")
     assert result.code == 0, result.err

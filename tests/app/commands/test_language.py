@@ -107,11 +107,6 @@ WARNINGS = {
         {"gold": [{"text": PROSE * 3}], "retrieved": [{"text": PROSE.replace(" ", "") * 3}]},
         "텍스트가 깨진 듯합니다",
     ),
-    "scores that are distances": (
-        "--match id --profile trec",
-        {"gold": [{"id": "g"}], "retrieved": DISTANCES},
-        "모든 목록에서 점수가 거리처럼 아래로 갈수록 커지는데",
-    ),
     "metrics above 1": (
         "--match text --profile krag",
         {"gold": [{"text": "가 나"}], "retrieved": [{"text": "가 나"}, {"text": "가 나 다"}]},

@@ -7,7 +7,6 @@ from importlib.metadata import version
 
 import pytest
 
-from kragx.data.tokenizers import TOKENIZERS
 from kragx.matchers import METHODS
 from kragx.metrics import METRICS, PROFILES, parse
 from kragx.metrics.profiles import NO_GOLD
@@ -125,7 +124,6 @@ def test_help_is_a_road_on_one_screen(kragx):
         (("match",), "--match", METHODS),
         (("explain",), "--match", METHODS),
         (("threshold", "sweep"), "--match", METHODS),
-        (("threshold", "calibrate"), "--tokenizer", TOKENIZERS),
         (("score",), "--profile", PROFILES),
         (("score",), "--no-gold", NO_GOLD),
     ],
