@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import signal
 import sys
 import threading
@@ -11,12 +12,14 @@ import traceback
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from multiprocessing import parent_process
 from multiprocessing.context import SpawnContext, SpawnProcess
+from pathlib import Path
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -34,6 +37,7 @@ Waiting = deque[tuple[str, Any]]
 
 AHEAD = 2
 """How many items wait for each worker, so that none is idle while results are taken in."""
+
 
 Hands = tuple[Callable[[bytes], Any], Callable[[Any], Any], int]
 """Others, who work: what gives them an item, as it is sent; what gives its value or error, once it
@@ -57,14 +61,16 @@ class Engine(ABC):
     def map(
         self, function: Callable[[Item], Value], items: Iterable[Item]
     ) -> Generator[Value, None, None]:
-        """Yield what the function makes of each item, in their order; a few are taken ahead.
+        """Yield what the function makes of each item, in the order of the items.
+
+        Errors are raised here.
 
         Args:
             function: of a module, with arguments that can be sent to other processes.
-            items: what it is called with; their names stand in errors.
+            items: are taken as they are needed, a few ahead.
 
         Raises:
-            WorkerError: whoever worked on an item died; all other errors are the function's.
+            WorkerError: whoever worked on an item died.
         """
         stream, waiting = iter(items), Waiting()
         with self.working(sendable(function), waiting) as (submit, value_of, limit):
@@ -109,12 +115,14 @@ def engine_of(workers: object, *matchers: BaseMatcher) -> Engine | None:
     judge = next((matcher for matcher in matchers if matcher.judges), None)
     if judge is None:
         return engine
-    text = phrase(
-        "workers: {matcher!r} asks a judge, so it stays in this process; it waits for a "
-        "server and not for the processor (its 'concurrency' says how often at once)",
-        matcher=judge.name,
+    warn(
+        phrase(
+            "workers: {matcher!r} asks a judge, so it stays in this process; it waits for a "
+            "server and not for the processor (its 'concurrency' says how often at once)",
+            matcher=judge.name,
+        ),
+        MatchWarning,
     )
-    warn(text, MatchWarning)
     return None
 
 
@@ -176,7 +184,7 @@ def work_on(function: bytes, item: bytes) -> Any:
 
 @dataclass(frozen=True)
 class ProcessPool(Engine):
-    """So many processes of this machine, a core each, which end with the work, and with this one.
+    """Processes of this machine, a core each, which end with the work, and with this one.
 
     Attributes:
         n: how many there are.
@@ -184,13 +192,26 @@ class ProcessPool(Engine):
 
     n: int
 
+    def map(
+        self, function: Callable[[Item], Value], items: Iterable[Item]
+    ) -> Generator[Value, None, None]:
+        """As any engine; for a single item no process is started."""
+        stream = iter(items)
+        beginning = [*islice(stream, 2)]
+        several = super().map(function, chain(beginning, stream))
+        yield from several if len(beginning) > 1 else map(function, beginning)
+
     @contextmanager
     def working(self, function: bytes, waiting: Waiting) -> Iterator[Hands]:
         """Within it the processes run."""
-        with ProcessPoolExecutor(self.n, _Context(), _begin, (function,)) as executor:
+        folder = TemporaryDirectory(prefix="kragx-workers-", ignore_cleanup_errors=True)
+        with (
+            folder as path,
+            ProcessPoolExecutor(self.n, _Context(), _begin, (function, path)) as executor,
+        ):
             try:
                 submit = lambda item: executor.submit(_work, item)  # noqa: E731
-                yield submit, lambda future: future.result(), AHEAD * self.n
+                yield submit, _read, AHEAD * self.n
             except BrokenExecutor as error:  # whoever died was at one of the first
                 names = (name for name, future in waiting if future.exception())
                 raise died(", or on ".join(islice(names, self.n))) from error
@@ -219,22 +240,38 @@ class _Context(SpawnContext):
     Process = _Process
 
 
-def _begin(function: bytes) -> None:
+def _begin(function: bytes, folder: str) -> None:
     """Prepare a process of ours: it works with a function as long as there is who has begun it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever has started this ends it
     os.environ["OMP_NUM_THREADS"] = "1"  # a core each: read as numpy and pyarrow are imported
     os.dup2(2, 1)  # what code prints is no result
-    _work_of["ours"] = function
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _work_of.update(ours=function, folder=folder)
+    threading.Thread(target=_end_with_parent, args=(folder,), daemon=True).start()
 
 
-def _work(item: bytes) -> Any:
-    return work_on(_work_of["ours"], item)
+def _work(item: bytes) -> str:
+    """Work on an item; the name of the file in which stands what it came to.
+
+    A name goes through a pipe in one piece. Of a value that a killed process has begun to send the
+    rest would be waited for.
+    """
+    with NamedTemporaryFile(dir=_work_of["folder"], delete=False) as file:
+        pickle.dump(work_on(_work_of["ours"], item), file, pickle.HIGHEST_PROTOCOL)
+    return file.name
 
 
-def _end_with_parent() -> None:
+def _read(future: Future[str]) -> Any:
+    """What a process of ours has written."""
+    path = Path(future.result())
+    value = pickle.loads(path.read_bytes())
+    path.unlink()
+    return value
+
+
+def _end_with_parent(folder: str) -> None:
     """Wait until whoever has started this is gone, as an executor's processes outlive a kill."""
     parent = parent_process()
     assert parent is not None  # as it was spawned
     parent.join()
+    shutil.rmtree(folder, ignore_errors=True)
     os._exit(1)  # in the middle of whatever it is at

@@ -286,7 +286,7 @@ def test_texts_without_tokens_are_warned_about(kragx, jsonl):
     outcome = kragx("score", jsonl(record), *args)
     assert outcome.code == 3
     assert "no question can match: gold that can match nothing by 'rouge1'" in outcome.err
-    assert "use 'unicode'" in outcome.err
+    assert "the tokenizer 'unicode' for another script" in outcome.err
     english = {"query_id": "p", "gold": [{"text": "a b"}], "retrieved": [{"text": "a b"}]}
     outcome = kragx("score", jsonl(record, english), *args)
     assert outcome.json()["counts"]["n_queries_gold_unmatchable"] == 1

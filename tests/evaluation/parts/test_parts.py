@@ -260,6 +260,23 @@ def test_a_worker_that_dies_is_an_error_that_names_its_part():
         list(ProcessPool(2).map(_dies, [1, 2, 3]))
 
 
+def _dies_sending(item):
+    import os
+    import signal
+    import threading
+
+    if item == 2:
+        threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
+    return b"." * (200 << 20)
+
+
+@pytest.mark.integration
+def test_a_worker_that_dies_while_it_sends_is_an_error_too():
+    """Nobody waits for the rest of a value."""
+    with pytest.raises(WorkerError, match="a worker died while it worked on"):
+        list(ProcessPool(2).map(_dies_sending, [1, 2, 2, 2]))
+
+
 def _fails_or_sleeps(item):
     if item == 1:
         raise ValueError("one")
