@@ -17,7 +17,7 @@ from kragx.evaluation.calls.logged import LoggedSpan, Place, is_thumb
 from kragx.evaluation.calls.tool_answers import as_json
 from kragx.evaluation.evaluation import Evaluation
 from kragx.ground.errors import DataError, UsageError
-from kragx.ground.json_values import plain
+from kragx.ground.json_values import to_jsonable
 
 if TYPE_CHECKING:
     from langsmith import Client
@@ -107,7 +107,7 @@ def log(
     project = langsmith.create_project(
         name,
         reference_dataset_id=langsmith.read_dataset(dataset_name=dataset).id,
-        metadata={"kragx": plain(evaluation.settings), "mean": plain(evaluation.mean)},
+        metadata={"kragx": to_jsonable(evaluation.settings), "mean": to_jsonable(evaluation.mean)},
     )
     feedback: list[tuple[uuid.UUID, Mapping[str, float | None]]] = []
     for query_id, of_query in evaluation.queries.items():
@@ -164,7 +164,7 @@ def _documents(documents: Sequence[Any]) -> list[dict[str, Any]]:
         {
             "page_content": (doc.text or "")[:_MOST],
             "type": "Document",
-            "metadata": {**plain(doc.metadata), "id": doc.id, "score": doc.score},
+            "metadata": {**to_jsonable(doc.metadata), "id": doc.id, "score": doc.score},
         }
         for doc in documents
     ]

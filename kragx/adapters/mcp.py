@@ -22,7 +22,7 @@ from kragx.evaluation.calls.logs import LogReader, records, warn_of
 from kragx.evaluation.calls.messages import why_failed
 from kragx.evaluation.calls.tool_answers import plain, words_of
 from kragx.ground.errors import DataError, UsageError, inside, shorten
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 __all__ = ["read_mcp"]
 
@@ -95,7 +95,7 @@ def read_mcp(
     }
     run = reader.run(results, name)
     n = sum(len(rest) for question, rest in calls.items() if question not in known)
-    warn_of(name, [(n, phrase("{n} calls of tools are of other questions", n=n))])
+    warn_of(name, [(n, message("{n} calls of tools are of other questions", n=n))])
     return run
 
 
@@ -117,10 +117,10 @@ def _calls(
     calls: list[tuple[Mapping[str, Any], Call]] = []
     waiting: dict[tuple[str, Any], Call] = {}
     others: set[tuple[str, Any]] = set()  # requests of the server's own: numbered as the client's
-    for number, (place, session, message, seconds) in enumerate(messages):
-        key = session, message.get("id")
+    for number, (place, session, text, seconds) in enumerate(messages):
+        key = session, text.get("id")
         time = number if unit is None or seconds is None else seconds
-        if message.get("method") == "tools/call":
+        if text.get("method") == "tools/call":
             with inside(path=place):
                 if key in waiting:
                     raise DataError(
@@ -128,32 +128,32 @@ def _calls(
                         remedy="where sessions stand in one log each record needs a session_id",
                         key=key[1],
                     )
-                waiting[key] = call = _call(message, time, unit)
-                calls.append((message, call))
-        elif "method" in message:
+                waiting[key] = call = _call(text, time, unit)
+                calls.append((text, call))
+        elif "method" in text:
             others.add(key)
         # While a call waits for what it asked of the client, an error is of that.
-        elif key not in waiting or not _is_of_tool(message, key in others):
+        elif key not in waiting or not _is_of_tool(text, key in others):
             others.discard(key)
         else:
-            _end(waiting.pop(key), message, time, reader)
+            _end(waiting.pop(key), text, time, reader)
     return [(request, call) for request, call in calls if reader.reads(call.name)]
 
 
-def _call(message: Mapping[str, Any], time: float, unit: float | None) -> Call:
-    params = message.get("params")
+def _call(text: Mapping[str, Any], time: float, unit: float | None) -> Call:
+    params = text.get("params")
     if not isinstance(params, Mapping) or not isinstance(params.get("name"), str):
-        raise DataError("a call of a tool without its name: {message}", message=shorten(message))
+        raise DataError("a call of a tool without its name: {message}", message=shorten(text))
     words = words_of(params.get("arguments"))
     return Call(params["name"], "tool", words, place=None, started=time, error=None, unit=unit)
 
 
-def _end(call: Call, message: Mapping[str, Any], time: float, reader: LogReader) -> None:
+def _end(call: Call, text: Mapping[str, Any], time: float, reader: LogReader) -> None:
     """Add to a call what it was answered."""
     if time < call.started:  # by clocks that do not agree
         call.unit = None
     call.ended = max(time, call.started)
-    error, result = message.get("error"), message.get("result")
+    error, result = text.get("error"), text.get("result")
     if error is not None:
         words = error.get("message") if isinstance(error, Mapping) else error
         call.error = why_failed(words, f"an error of JSON-RPC: {shorten(error)}")
@@ -165,11 +165,11 @@ def _end(call: Call, message: Mapping[str, Any], time: float, reader: LogReader)
             call.documents = reader.documents(content, structured, structured)
 
 
-def _is_of_tool(message: Mapping[str, Any], may_be_others: bool) -> bool:
+def _is_of_tool(text: Mapping[str, Any], may_be_others: bool) -> bool:
     """Whether an answer is of a tool; those to sampling have a role, to elicitation an action."""
-    result = message.get("result")
+    result = text.get("result")
     if not isinstance(result, Mapping):
-        return message.get("error") is not None and not may_be_others
+        return text.get("error") is not None and not may_be_others
     fields = {"content", "structuredContent", "isError"}
     return not fields.isdisjoint(result) and {"role", "action"}.isdisjoint(result)
 
@@ -182,18 +182,18 @@ def _message(record: object) -> tuple[str, Mapping[str, Any], float | None]:
     """
     fields = record if isinstance(record, Mapping) else {}
     for value in (fields, *map(fields.get, _MESSAGES)):
-        message: Any = value
+        text: Any = value
         if isinstance(value, str) and '"jsonrpc"' in value:
             with suppress(ValueError):
-                message = foreign_json(value, strict=False)
-        if isinstance(message, Mapping) and "jsonrpc" in message:
-            if isinstance(number := message.get("id"), (Mapping, list)):
+                text = foreign_json(value, strict=False)
+        if isinstance(text, Mapping) and "jsonrpc" in text:
+            if isinstance(number := text.get("id"), (Mapping, list)):
                 raise DataError(
                     "an id that is {number}",
                     remedy="ids are numbers or texts",
                     number=shorten(number),
                 )
-            return str(first_named(fields, _SESSIONS)), message, moment(first_named(fields, _TIMES))
+            return str(first_named(fields, _SESSIONS)), text, moment(first_named(fields, _TIMES))
     raise DataError(
         "no message of JSON-RPC: {record}",
         remedy='each has "jsonrpc", itself or under "message"',

@@ -25,7 +25,7 @@ from kragx.evaluation.calls.messages import (
 )
 from kragx.evaluation.calls.tool_answers import compact, plain
 from kragx.ground.errors import DataError, UsageError, inside, shorten
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 __all__ = ["read_messages"]
 
@@ -99,8 +99,8 @@ def read_messages(
             remedy="where chats say the query's id can be named: query_id='metadata.query_id'",
         )
     run = reader.run(results, name)
-    again = phrase("{n} questions were asked again; the last answer counts", n=n_again)
-    others = phrase("{n} messages are of other questions", n=n_others)
+    again = message("{n} questions were asked again; the last answer counts", n=n_again)
+    others = message("{n} messages are of other questions", n=n_others)
     warn_of(file or name, [(n_others, others), (n_again, again)])
     return run
 
@@ -135,8 +135,8 @@ def _in_response(response: object) -> Sequence[object]:
     if isinstance(fields, (list, tuple)):
         return fields
     match fields:
-        case {"choices": [{"message": message}, *_]}:
-            return [message]
+        case {"choices": [{"message": entry}, *_]}:
+            return [entry]
         case {"output": [*items]}:
             return items
         case {"role": _}:
@@ -156,9 +156,9 @@ def _longest(chats: Sequence[tuple[str, _Chat]]) -> list[tuple[str, _Chat]]:
     return [*latest.values()]
 
 
-def _canonical(message: object) -> str:
+def _canonical(entry: object) -> str:
     """What tells a message: all that it says but empty fields, which APIs leave out or not."""
-    fields = plain(message)
+    fields = plain(entry)
     if isinstance(fields, Mapping):
         fields = {key: value for key, value in fields.items() if value not in (None, [], {})}
     return compact(fields)
@@ -174,7 +174,7 @@ def _turns(
     """
     query_id, messages = chat
     turns: list[tuple[str, list[Event]]] = []
-    for event in (event for message in messages for event in events_of(message)):
+    for event in (event for entry in messages for event in events_of(entry)):
         if not isinstance(event, UserWords):
             if turns:
                 turns[-1][1].append(event)

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from kragx.evaluation.parts.workers import AHEAD, Engine, Hands, Waiting, died, work_on
 from kragx.ground.errors import UsageError, needing
 from kragx.ground.options import check_options, fitting, is_text, optional, whole
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 __all__: list[str] = []
 
@@ -95,7 +95,7 @@ def _start(ray: Any, address: str) -> None:
         is_local = address == "local"
         how = "no Ray cluster can be started here" if is_local else f"no Ray cluster at {address!r}"
         raise UsageError(
-            phrase("{how}: {first_line}", how=how, first_line=_first_line(error)),
+            message("{how}: {first_line}", how=how, first_line=_first_line(error)),
             field="engine.ray.address",
             remedy=_LOGS
             if is_local

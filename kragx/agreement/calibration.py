@@ -15,7 +15,7 @@ from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
 from kragx.evaluation.inputs import Texts, source_of
 from kragx.ground.errors import DataError, UsageError, check_whole, nearest
-from kragx.ground.printing import Cell, Line, Part, Result, Table, phrase, warning
+from kragx.ground.printing import Cell, Line, Part, Result, Table, message, warning
 from kragx.metrics import KRAGX, Bools, Ints
 from kragx.metrics.intervals import TOO_FEW
 
@@ -102,18 +102,20 @@ class Calibration(Result):
         """The best candidates, and what to expect of the choice."""
         numbers = {"n": self.n_pairs, "n_queries": self.n_queries, "n_matches": self.n_matches}
         yield Line(
-            phrase(
+            message(
                 "{n} labelled pairs of {n_queries} queries, {n_matches} of them matches", **numbers
             )
         )
         if self.n_unused:
-            yield warning(phrase("labels of pairs that the results lack: {n}", n=self.n_unused))
+            yield warning(message("labels of pairs that the results lack: {n}", n=self.n_unused))
         yield from map(warning, self.cautions)
-        head = (phrase("match"), phrase("threshold"), f"{self.by} [95 %]", "precision", "recall")
+        head = (message("match"), message("threshold"), f"{self.by} [95 %]", "precision", "recall")
         yield Table(head, list(map(self._row, self.candidates[:_ROWS])))
-        yield Line(phrase("<: chosen, the simplest of those that cannot be told from the best (=)"))
         yield Line(
-            phrase(
+            message("<: chosen, the simplest of those that cannot be told from the best (=)")
+        )
+        yield Line(
+            message(
                 "{statistic} to expect of the whole choice: {value}",
                 statistic=self.by,
                 value=self._expected,
@@ -124,12 +126,12 @@ class Calibration(Result):
     def _expected(self) -> str:
         if self.made_by is None:
             return _with_ends(self.honest)
-        return phrase("not known, as the labels are what {match} decides", match=self.made_by)
+        return message("not known, as the labels are what {match} decides", match=self.made_by)
 
     def _agreement(self, candidate: Candidate) -> str:
         """No number where it would be that of a matcher with itself."""
         if self.made_by is not None and not candidate.mistakes:
-            return phrase("as labelled")
+            return message("as labelled")
         return _with_ends(candidate.agreement)
 
     def _row(self, candidate: Candidate) -> list[Cell]:
@@ -154,7 +156,7 @@ def _with_ends(estimate: Estimate) -> str:
     if estimate.value is None:
         return _three(None)
     if estimate.low is None or estimate.high is None:
-        return phrase("{value} ({reason})", value=_three(estimate.value), reason=TOO_FEW)
+        return message("{value} ({reason})", value=_three(estimate.value), reason=TOO_FEW)
     return f"{_three(estimate.value)} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
@@ -267,7 +269,7 @@ def _decision(candidate: Candidate) -> str:
     threshold = candidate.match.get("threshold")
     if threshold is None:
         return candidate.name
-    return phrase(
+    return message(
         "{match} from {threshold:.4g} on", match=candidate.name, threshold=float(threshold)
     )
 
@@ -276,7 +278,7 @@ def _cautions(truth: Bools, query_of: Ints) -> Iterator[str]:
     """What to know of few labels."""
     matches, rest = (len(np.unique(query_of[kind])) for kind in (truth, ~truth))
     if min(matches, rest) < _FEW:
-        yield phrase(
+        yield message(
             "queries with a pair labelled a match: {matches}, with one labelled no match: "
             "{others}; figures and intervals of fewer than {few} hold for little else",
             matches=matches,

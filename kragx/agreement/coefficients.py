@@ -14,7 +14,7 @@ import numpy as np
 
 from kragx.agreement.scoring import ends, level
 from kragx.comparison.statistics import CONFIDENCE, SEED
-from kragx.ground.printing import Part, Table, number, phrase, signed
+from kragx.ground.printing import Part, Table, message, number, signed
 from kragx.judging import panel
 from kragx.metrics import Floats
 from kragx.metrics.intervals import Interval, expanded_intervals
@@ -22,12 +22,12 @@ from kragx.metrics.intervals import Interval, expanded_intervals
 Weights = Literal["nominal", "linear", "quadratic"]
 
 _TITLES = {
-    "kappa": phrase("kappa"),
-    "kappa_linear": phrase("kappa, linear weights"),
-    "kappa_quadratic": phrase("kappa, quadratic weights"),
-    "alpha_ordinal": phrase("Krippendorff's alpha, ordinal"),
-    "accuracy": phrase("accuracy"),
-    "bias": phrase("bias (judge - human)"),
+    "kappa": message("kappa"),
+    "kappa_linear": message("kappa, linear weights"),
+    "kappa_quadratic": message("kappa, quadratic weights"),
+    "alpha_ordinal": message("Krippendorff's alpha, ordinal"),
+    "accuracy": message("accuracy"),
+    "bias": message("bias (judge - human)"),
 }
 
 
@@ -161,7 +161,7 @@ def title(name: str) -> str:
     group, dot, label = name.partition(".")
     if not dot:
         return _TITLES[group]
-    return phrase(
+    return message(
         "kappa, {label} or more" if group == "kappa_binary" else "bias where human {label}",
         label=label,
     )
@@ -191,9 +191,9 @@ class Change:
 
     def describe(self, after: Mapping[str, float | None]) -> Iterator[Part]:
         """A table of both."""
-        moved = (phrase("difference"), level(CONFIDENCE))
+        moved = (message("difference"), level(CONFIDENCE))
         yield Table(
-            (phrase("statistic"), phrase("before"), phrase("after"), *moved),
+            (message("statistic"), message("before"), message("after"), *moved),
             [
                 (
                     *(title(name), number(value), number(after[name])),

@@ -23,9 +23,9 @@ from kragx.ground.printing import (
     Result,
     Table,
     joined,
+    message,
     number,
     percent,
-    phrase,
     warning,
 )
 from kragx.judging.rubric import canonical_json, key_of
@@ -69,27 +69,27 @@ class CorrectedSystem:
         """What is not used, or missing."""
         n_labelled = len(self.labelled)
         remarks = {
-            phrase(
+            message(
                 "{n} queries labelled in part, not used for the correction; they are hardly left "
                 "out by lot, so label all that the compared lists have",
                 n=self.n_partly_labelled,
             ): self.n_partly_labelled > 0,
-            phrase(
+            message(
                 "{n} queries without a label by the judge, in no mean", n=self.n_unscored
             ): self.n_unscored > 0,
-            phrase(
+            message(
                 "judged queries that its results lack: {n} (scored as empty lists)",
                 n=self.n_missing,
             ): self.n_missing > 0,
-            phrase(
+            message(
                 "queries that failed: {n_failed} (scored as empty lists)", n_failed=self.n_failed
             ): self.n_failed > 0,
-            phrase(
+            message(
                 "judged {share}: what the judge has not labelled counts as not relevant in its "
                 "values",
                 share=percent(self.judged),
             ): self.judged is not None and self.judged < 1,
-            phrase(
+            message(
                 "{n} labelled queries are few: intervals are rough below {few} queries",
                 n=n_labelled,
                 few=FEW_QUERIES,
@@ -122,13 +122,13 @@ class Corrected(Result):
     def describe(self) -> Iterator[Part]:
         """The judge's means beside the corrected and the human ones."""
         confidence = scoring.level(CONFIDENCE)
-        judged = (phrase("judge alone"), phrase("corrected"), confidence)
-        people = (phrase("people alone"), confidence)
-        head = (phrase("metric"), *judged, *people, phrase("labelled"))
+        judged = (message("judge alone"), message("corrected"), confidence)
+        people = (message("people alone"), confidence)
+        head = (message("metric"), *judged, *people, message("labelled"))
         first, *rest = self.systems
         yield from self._of_traffic()
         yield Table(
-            (phrase("system"), *head),
+            (message("system"), *head),
             [
                 (name, *_row(metric, mean))
                 for name, system in self.systems.items()
@@ -142,12 +142,12 @@ class Corrected(Result):
             for metric, mean in (self.systems[name].differences or {}).items()
         ]
         if differences:
-            yield Table((phrase("minus {name}", name=first), *head), differences, words=2)
+            yield Table((message("minus {name}", name=first), *head), differences, words=2)
         for name, system in self.systems.items():
             yield from (warning(joined(": ", [name, remark])) for remark in system.remarks())
         yield from map(warning, self.notes)
         yield Line(
-            phrase(
+            message(
                 "judge alone, people alone: uncorrected means over all, and over the labelled "
                 "queries. The labelled queries must be a random part of all."
             )
@@ -160,7 +160,7 @@ class Corrected(Result):
         for name, system in self.systems.items():
             metric, mean = next(iter(system.metrics.items()))
             yield Line(
-                phrase(
+                message(
                     "{name}: {metric} is {value} {ends} over {asks} asks, by people's labels of "
                     "{n} questions and the judge's of {of}",
                     name=name,
@@ -182,7 +182,7 @@ def _row(metric: str, mean: CorrectedMean) -> tuple[str, ...]:
         scoring.ends(mean.interval),
         number(mean.human),
         scoring.ends(mean.human_interval),
-        phrase("{n} of {of}", n=mean.n_labelled, of=mean.n_queries),
+        message("{n} of {of}", n=mean.n_labelled, of=mean.n_queries),
     )
 
 
@@ -238,7 +238,7 @@ def correct(
     if example_set is not None:
         # The judge has seen the labels of the other half, and is nearer to people there.
         sides = replace(sides, human=sides.held_out().human)
-        notes.append(phrase("the judge was shown labels: only the half that it never sees counts"))
+        notes.append(message("the judge was shown labels: only the half that it never sees counts"))
     queries, n_labels = [*sides.judge.queries], len(sides.human) + len(sides.judge)
     # After the half is taken, so that labels are counted as off the scale only where they count.
     sides = sides.on_scale()
@@ -250,7 +250,7 @@ def correct(
     weights, pool, judged = drawing.weights(queries), _pool_of(sides), {*queries}
     if names := [str(spec) for spec in first.evaluation.specs if spec.needs_all_gold]:
         notes.append(
-            phrase(
+            message(
                 "{metrics}: relative to pool {hash}, as gold is known of labelled documents alone",
                 metrics=", ".join(names),
                 hash=pool,
@@ -259,7 +259,7 @@ def correct(
     # Of values, query by query: what both systems share falls out, and the interval is narrower.
     differences = [of_system.minus(first) for of_system in rest]
     notes += [
-        phrase(
+        message(
             "{name} and {first}: no difference, as {n} queries are labelled for both",
             name=difference.evaluation.name,
             first=first.evaluation.name,

@@ -12,16 +12,16 @@ import numpy as np
 
 from kragx.agreement.coefficients import defined, ratio
 from kragx.agreement.scoring import ends, level
-from kragx.ground.json_values import plain
+from kragx.ground.json_values import to_jsonable
 from kragx.ground.printing import (
     Line,
     Part,
     Result,
     Table,
     joined,
+    message,
     number,
     percent,
-    phrase,
     signed,
     warning,
 )
@@ -37,24 +37,24 @@ Verdict = Literal[
     "nothing graded", "one grade", "too few", "guessing", "all a match", "fooled", "not fooled"
 ]
 _SENTENCES: Mapping[Verdict, str] = {
-    "nothing graded": phrase("no irrelevant passage has a grade: nothing is known of this judge"),
-    "one grade": phrase(
+    "nothing graded": message("no irrelevant passage has a grade: nothing is known of this judge"),
+    "one grade": message(
         "this judge gives one grade to everything; do not trust it: that nothing moves it means "
         "nothing"
     ),
-    "all a match": phrase(
+    "all a match": message(
         "this judge takes all irrelevant passages for a match; do not trust it: that nothing moves "
         "it means nothing"
     ),
-    "guessing": phrase(
+    "guessing": message(
         "this judge cannot be told from one that guesses; do not trust it, whatever moves it or "
         "does not"
     ),
-    "too few": phrase(
+    "too few": message(
         "too few queries or gold texts were graded to tell whether this judge is better than "
         "guessing"
     ),
-    "not fooled": phrase("nothing that was tried fooled this judge"),
+    "not fooled": message("nothing that was tried fooled this judge"),
 }
 
 
@@ -208,7 +208,7 @@ class Probe(Result):
     def describe(self) -> Iterator[Part]:
         """The verdict, what it rests on, and the lift of each variant."""
         yield Line(
-            phrase(
+            message(
                 "{model}, {rubric}: {n} irrelevant passages and {n_gold} gold texts of {n_queries} "
                 "queries",
                 n=self.settings["n_passages"],
@@ -219,36 +219,36 @@ class Probe(Result):
         )
         verdict = self.verdict
         fooled = [
-            phrase("{name} ({n} of {of})", name=lift.variant, n=lift.n_fooled, of=lift.n_right)
+            message("{name} ({n} of {of})", name=lift.variant, n=lift.n_fooled, of=lift.n_right)
             for lift in sorted(self.lifts, key=lambda lift: -lift.n_fooled / (lift.n_right or 1))
             if lift.n_fooled
         ]
-        fooled_by = phrase("fooled by {variants}", variants=joined(", ", fooled)) if fooled else ""
+        fooled_by = message("fooled by {variants}", variants=joined(", ", fooled)) if fooled else ""
         said = "too few" if verdict == "fooled" and self._is_unknown else verdict
         text = joined("; ", [_SENTENCES.get(said, ""), fooled_by])
         yield Line(text) if verdict == "not fooled" else warning(text)
         yield from self._of_known()
         yield from self._of_variants()
         if n := self.judging.n_missing:
-            judging = plain(self.judging)
+            judging = to_jsonable(self.judging)
             kinds = failed_kinds(judging)
             yield warning(
-                phrase("failed judgements: {n} ({kinds}), left out, never 0", n=n, kinds=kinds)
+                message("failed judgements: {n} ({kinds}), left out, never 0", n=n, kinds=kinds)
             )
             yield from map(warning, failure_lines(judging))
 
     def _of_known(self) -> Iterator[Part]:
         """What irrelevant passages and gold texts got, and how well they are told apart."""
         base = self.baseline
-        head = (phrase("without any addition"), phrase("mean"), phrase("a match"), "n")
+        head = (message("without any addition"), message("mean"), message("a match"), "n")
         sides = (
-            (phrase("irrelevant"), base.irrelevant, base.n_wrong, base.n_irrelevant),
-            (phrase("gold"), base.gold, base.n_recognised, base.n_gold),
+            (message("irrelevant"), base.irrelevant, base.n_wrong, base.n_irrelevant),
+            (message("gold"), base.gold, base.n_recognised, base.n_gold),
         )
         yield Table(head, [(kind, number(mean), str(m), str(n)) for kind, mean, m, n in sides])
         if base.auc is not None:
             yield Line(
-                phrase(
+                message(
                     "gold graded above irrelevant: {share} ({between}) of cases; guessing 50%, "
                     "perfect 100%",
                     share=percent(base.auc, 0),
@@ -258,21 +258,21 @@ class Probe(Result):
 
     def _of_variants(self) -> Iterator[Part]:
         confidence = level(self.settings["confidence"])
-        head = (phrase("lift"), confidence, phrase("fooled"))
+        head = (message("lift"), confidence, message("fooled"))
         rows = [
             (
                 lift.variant,
                 "-" if lift.lift is None else signed(lift.lift),
                 ends(lift.interval),
-                phrase("{n} of {of}", n=lift.n_fooled, of=lift.n_right),
+                message("{n} of {of}", n=lift.n_fooled, of=lift.n_right),
                 _shares(lift.fooled),
                 str(lift.n),
             )
             for lift in self.lifts
         ]
-        yield Table((phrase("added"), *head, confidence, "n"), rows)
+        yield Table((message("added"), *head, confidence, "n"), rows)
         yield Line(
-            phrase(
+            message(
                 "fooled: how many of those judged rightly without it are judged wrongly with it. "
                 "Intervals hold at {confidence} for all of them together",
                 confidence=confidence,
@@ -283,4 +283,4 @@ class Probe(Result):
 def _shares(pair: Interval | None) -> str:
     if pair is None:
         return "-"
-    return phrase("{low} to {high}", low=percent(pair[0], 0), high=percent(pair[1], 0))
+    return message("{low} to {high}", low=percent(pair[0], 0), high=percent(pair[1], 0))

@@ -33,17 +33,17 @@ from kragx.ground.printing import (
     Table,
     joined,
     listed,
+    message,
     number,
     percent,
-    phrase,
     warning,
 )
 from kragx.judging.store.qrels import NO_EXAMPLES, Choice
 
 _LISTED = 10
 
-_WHO: Mapping[Side, str] = {"judge": phrase("the judge"), "human": phrase("people")}
-_SIDES: Mapping[Side, str] = {"judge": phrase("judge"), "human": phrase("human")}
+_WHO: Mapping[Side, str] = {"judge": message("the judge"), "human": message("people")}
+_SIDES: Mapping[Side, str] = {"judge": message("judge"), "human": message("human")}
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Agreement(Result):
         settings = self.settings
         yield self._headline()
         yield Table(
-            (phrase("statistic"), phrase("value"), level(CONFIDENCE)),
+            (message("statistic"), message("value"), level(CONFIDENCE)),
             [
                 (title(name), number(value), ends(self.intervals[name]))
                 for name, value in self.values.items()
@@ -120,7 +120,7 @@ class Agreement(Result):
             yield from self.systems.describe()
         yield from map(warning, (*self.notes, *self._left_out()))
         yield Line(
-            phrase(
+            message(
                 "intervals: {method}, {n} resamples of queries",
                 method=settings["method"],
                 n=settings["resamples"],
@@ -132,10 +132,10 @@ class Agreement(Result):
         settings = self.settings
         judge: str = settings["judge"]
         if settings["examples"]:
-            judge = phrase(
+            judge = message(
                 "{judge} with examples {examples}", judge=judge, examples=settings["examples"]
             )
-        headline = phrase(
+        headline = message(
             "{judge} against {human}: {n} pairs of {n_queries} held-out queries, labels {scale}"
             if settings["held_out"]
             else "{judge} against {human}: {n} pairs of {n_queries} queries, labels {scale}",
@@ -145,7 +145,7 @@ class Agreement(Result):
             n_queries=self.queries,
             scale=str(self.scale),
         )
-        inferred = phrase("(as the human labels have them)") if self.scale.inferred else ""
+        inferred = message("(as the human labels have them)") if self.scale.inferred else ""
         return Line(joined(" ", [headline, inferred]))
 
     def _confusion_table(self) -> Table:
@@ -153,21 +153,21 @@ class Agreement(Result):
         labels = list(map(str, self.scale.labels))
         columns = (str(sum(column)) for column in zip(*self.confusion))
         return Table(
-            (phrase("human \\ judge"), *labels, phrase("all"), phrase("share")),
+            (message("human \\ judge"), *labels, message("all"), message("share")),
             [
                 *(
                     (label, *map(str, row), str(sum(row)), share)
                     for label, row, share in zip(labels, self.confusion, human)
                 ),
-                (phrase("all"), *columns, str(self.pairs), ""),
-                (phrase("share"), *judge, "", ""),
+                (message("all"), *columns, str(self.pairs), ""),
+                (message("share"), *judge, "", ""),
             ],
         )
 
     def _left_out(self) -> Iterator[str]:
         for side, party in _WHO.items():
             if pairs := self.missing[side]:
-                yield phrase(
+                yield message(
                     "no label by {who}: {n} pairs ({pairs})",
                     who=party,
                     n=len(pairs),
@@ -180,7 +180,7 @@ class Agreement(Result):
                 )
                 for label in self.out_of_scale
             ]
-            yield phrase(
+            yield message(
                 "out of scale, not compared: {n} labels ({labels})",
                 n=len(self.out_of_scale),
                 labels=listed(labels, _LISTED),
@@ -292,15 +292,15 @@ def _notes(agreement: Agreement) -> Iterator[str]:
     """What a reader must know."""
     scale, change, n_queries = agreement.scale, agreement.change, agreement.queries
     if scale.inferred and agreement.out_of_scale:
-        yield phrase(
+        yield message(
             "the scale, {scale}, was taken from the human labels; if labels that are listed as "
             "out of scale belong to it, name it (--scale 0-3)",
             scale=str(scale),
         )
     if n_queries < LEAST:
-        yield phrase("too few to tell: fewer than {n} queries have no interval", n=LEAST)
+        yield message("too few to tell: fewer than {n} queries have no interval", n=LEAST)
     elif n_queries < FEW_QUERIES:
-        yield phrase(
+        yield message(
             "{n} queries are few: intervals are rough below {few} queries",
             n=n_queries,
             few=FEW_QUERIES,
@@ -308,13 +308,13 @@ def _notes(agreement: Agreement) -> Iterator[str]:
     if hint := other_form(agreement.missing):
         yield hint
     if change is not None and change.n_without:
-        yield phrase(
+        yield message(
             "not compared, as {judge} has no label of them: {n} pairs",
             judge=change.judge,
             n=change.n_without,
         )
     if agreement.settings["examples"] and change is None:
-        yield phrase(
+        yield message(
             "how the judge agreed without examples is not in the store: a run without "
             "judge.examples puts it there"
         )

@@ -21,7 +21,7 @@ from kragx.data.documents import clean_id
 from kragx.data.formats.cells import unguarded
 from kragx.data.formats.jsonl import ending, open_bytes, read_records
 from kragx.data.formats.tabular import filled, read_csv
-from kragx.data.text import Mender, read_number
+from kragx.data.text import SurrogateRepair, read_number
 from kragx.ground.errors import DataError, UsageError, inside, nearest, shorten
 from kragx.judging import Store
 from kragx.judging.rubric import built_in_of, is_file, key_of, read_rubric, wording_of
@@ -122,7 +122,7 @@ def _of_record(record: Mapping[str, Any]) -> Iterator[Label]:
     }
     for name in fields.keys() & _IDS:
         with inside(name):
-            fields[name] = clean_id(fields[name], Mender())
+            fields[name] = clean_id(fields[name], SurrogateRepair())
     query_id = _required(fields, "query_id")
     if "matched" not in fields:
         yield _of_pair(query_id, fields)

@@ -13,7 +13,7 @@ import numpy as np
 from kragx.agreement.label_files import Label
 from kragx.data import Doc, Gold, normalise
 from kragx.ground.errors import DataError
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.matchers import MatchItem
 from kragx.metrics import Bools, Ints
 
@@ -74,7 +74,7 @@ def resolved(
             unused.append(label)
     if not decisions:
         raise DataError(
-            phrase(
+            message(
                 "labels: none of the {n_labels} labels is of a retrieved document and a gold item "
                 "of the results",
                 n_labels=len(labels),

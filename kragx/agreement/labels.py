@@ -21,10 +21,10 @@ from kragx.agreement.label_files import (
     of_pairs,
     of_store,
 )
-from kragx.data import GoldDataset, look_alikes, read_dataset, told_apart
+from kragx.data import GoldDataset, id_difference, look_alikes, read_dataset
 from kragx.data.formats.jsonl import file_name
 from kragx.ground.errors import DataError, UsageError, shorten
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.judging.examples import is_held_out
 from kragx.judging.store import Address, is_url
 from kragx.judging.store.qrels import Choice
@@ -114,7 +114,7 @@ class Scale:
         )
 
     def __str__(self) -> str:
-        return phrase("{low} to {high}", low=self.low, high=self.high)
+        return message("{low} to {high}", low=self.low, high=self.high)
 
     @property
     def labels(self) -> range:
@@ -327,7 +327,7 @@ def read_sides(
 def other_form(missing: Mapping[Side, Iterable[Pair]]) -> str:
     """What to say of ids that look like one of the other side and are none; empty without one."""
     human, judge = (sorted({*chain.from_iterable(pairs)}) for pairs in missing.values())
-    return next((told_apart(*ids) for ids in look_alikes(human, judge).items()), "")
+    return next((id_difference(*ids) for ids in look_alikes(human, judge).items()), "")
 
 
 def collected(rows: Iterable[Label], name: str) -> Labels:

@@ -20,8 +20,8 @@ from kragx.ground.printing import (
     Result,
     Table,
     interval,
+    message,
     number,
-    phrase,
     warning,
 )
 from kragx.metrics import DEFAULT_METRICS, Floats
@@ -99,7 +99,7 @@ def scale_notes(scale: Scale, n_out_of_scale: int = 0) -> Iterator[str]:
         n_out_of_scale: how many are not on it.
     """
     if n_out_of_scale:
-        yield phrase(
+        yield message(
             "out of scale, not used: {n} labels; the scale, {scale}, was taken from the human "
             "labels: name it (--scale 0-3) if they belong to it"
             if scale.inferred
@@ -108,7 +108,7 @@ def scale_notes(scale: Scale, n_out_of_scale: int = 0) -> Iterator[str]:
             scale=str(scale),
         )
     if scale.low > 0:  # as `as_gold` makes grades of labels
-        yield phrase(
+        yield message(
             "in metrics the labels {scale} count as grades 0 to {high}: the lowest is no "
             "relevance, and rel=2 means a label of {least} or more",
             scale=str(scale),
@@ -172,14 +172,14 @@ class SystemAgreement(Result):
 
     def describe(self) -> Iterator[Part]:
         """Each system's means, and the taus with the kappa."""
-        yield Line(phrase("{metric} over {n} queries", metric=self.metric, n=self.n_queries))
+        yield Line(message("{metric} over {n} queries", metric=self.metric, n=self.n_queries))
         yield Table(
-            (phrase("system"), phrase("human"), phrase("judge")),
+            (message("system"), message("human"), message("judge")),
             [(name, number(mean), number(self.judge[name])) for name, mean in self.human.items()],
         )
         # A high tau says little by itself: many wrong labels can rank systems alike.
         yield Line(
-            phrase(
+            message(
                 "Kendall's tau-b of {n} systems: {tau}; of the top {n_top}: {tau_top}; "
                 "with kappa {kappa}",
                 n=len(self.human),
@@ -190,7 +190,7 @@ class SystemAgreement(Result):
             )
         )
         if self.tau is None or self.tau_top is None:
-            yield warning(phrase("no tau-b where one side scores all systems the same"))
+            yield warning(message("no tau-b where one side scores all systems the same"))
 
 
 def rank_systems(

@@ -21,7 +21,7 @@ from kragx.data import GoldDataset, Run, read_dataset
 from kragx.data.source import kind_of_file
 from kragx.evaluation.evaluation import Evaluation
 from kragx.ground.errors import DataError, UsageError
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.judging.store import is_url
 from kragx.metrics import Bools, Floats
 
@@ -242,7 +242,7 @@ def _labelled_whole(
     n_partly = len(touched) - len(whole)
     if len(whole) < least:
         raise DataError(
-            phrase(
+            message(
                 "{name}: people have labelled {n_whole} queries down to rank {depth} "
                 "({n_partly} in part), and a correction needs at least {least}",
                 name=run.name,

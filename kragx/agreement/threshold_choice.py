@@ -19,7 +19,7 @@ from kragx.comparison import Estimate
 from kragx.comparison.statistics import LEAST, Interval
 from kragx.evaluation.vocabulary import vocabulary_of_items
 from kragx.ground.errors import UsageError
-from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes
+from kragx.matchers import BaseMatcher, Diagnostics, MatchItem, MatchWarning
 from kragx.matchers.matching import match as match_items
 from kragx.metrics import Bools, Floats, Ints, MatchTable
 from kragx.metrics.intervals import percentile_interval, resampled, score_interval
@@ -80,7 +80,7 @@ def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: I
         with warnings.catch_warnings():
             # Of texts that a candidate cannot match; its scores show it.
             warnings.simplefilter("ignore", MatchWarning)
-            table = match_items(items, matcher, Notes())
+            table = match_items(items, matcher, Diagnostics())
         tried.append(Trial(spec, _scores(items, table, pairs), fixed))
     return tried
 

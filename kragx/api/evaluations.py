@@ -17,8 +17,8 @@ from kragx.evaluation.leaks import leak_parts
 from kragx.evaluation.presenting import heading, size
 from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.json_values import HIDDEN, plain
-from kragx.ground.printing import Line, Part, Result, in_language, joined, phrase, visible, warning
+from kragx.ground.json_values import HIDDEN, to_jsonable
+from kragx.ground.printing import Line, Part, Result, in_language, joined, message, visible, warning
 from kragx.report.html_page.cells import Reasons, judged
 from kragx.report.html_page.page import write_html
 from kragx.report.record import Record, checkout
@@ -184,7 +184,7 @@ class Evaluations(Result):
         """
         first, record = next(iter(self.evaluations.values())), None
         if self.record is not None:
-            record = plain(replace(self.record, git=checkout(Path.cwd(), Path(path))))
+            record = to_jsonable(replace(self.record, git=checkout(Path.cwd(), Path(path))))
         details: dict[str, Any] = {
             "runs": self.runs,
             "comparisons": [self.comparison],
@@ -227,7 +227,7 @@ class Evaluations(Result):
         yield from map(warning, comparison.further_cautions)
         yield from remarks_on(evaluations, failures=False)
         n = comparison.n_queries
-        yield size(evaluations[0]) if self.of_all else Line(phrase("{n} queries compared", n=n))
+        yield size(evaluations[0]) if self.of_all else Line(message("{n} queries compared", n=n))
 
     @property
     def of_all(self) -> bool:

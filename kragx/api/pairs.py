@@ -64,11 +64,11 @@ def match_pairs(
     # Whoever decides on pairs sees the questions without an answer as well.
     whole = replace(resolved, missing="empty")
     plan = MatchPlan(matcher, whole, source.texts, keep=partial(_describe_pair, texts=texts))
-    notes = matchers.Notes()
+    diagnostics = matchers.Diagnostics()
     if engine is None:
-        table = match_source(source, plan, notes).table
+        table = match_source(source, plan, diagnostics).table
     else:
-        table = match_in_parts(source, plan, notes, engine).table
+        table = match_in_parts(source, plan, diagnostics, engine).table
     null = np.array(None)  # what a judge could not say is null, not 0 and not "no match"
     for row, (ids, of_texts) in enumerate(source.stats.kept or ()):
         scores = table.dense(row)

@@ -15,7 +15,7 @@ from kragx.app.retrieving.retrieve_all import retrieve_all
 from kragx.comparison.lists import ListDiff
 from kragx.data import Run, read_dataset
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 
 def diff_files(
@@ -109,7 +109,7 @@ def _run_in(content: Content, folder: Path, named: Sequence[str]) -> Run:
     name = named[0] if named else names[0]
     if name not in content.runs:
         raise UsageError(
-            phrase("{folder} has no {name!r}", folder=folder, name=name),
+            message("{folder} has no {name!r}", folder=folder, name=name),
             field="--retriever",
             remedy=nearest(name, names),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from kragx.app.result_folder.sealed import MANIFEST, check_files, settled
+from kragx.app.result_folder.atomic_folder import MANIFEST, check_files, finished_manifest
 from kragx.comparison.history import History, PastRun
 from kragx.data.formats.jsonl import read_object
 from kragx.ground.errors import DataError, KragxError
@@ -38,7 +38,7 @@ def history(results: Path, *, metrics: Sequence[str] = ()) -> History:
             continue
         name = folder.relative_to(results).as_posix() if folder != results else folder.name
         try:
-            check_files(folder, settled(folder), {REPORT})
+            check_files(folder, finished_manifest(folder), {REPORT})
             runs.append(PastRun.read(name, read_object(folder / REPORT, "report")))
         except (KragxError, OSError) as error:
             problem = error.problem if isinstance(error, KragxError) else str(error)

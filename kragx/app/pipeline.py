@@ -37,7 +37,7 @@ from kragx.ground.errors import (
     nearest,
 )
 from kragx.ground.plugins import data_alone
-from kragx.ground.printing import Line, phrase, visible
+from kragx.ground.printing import Line, message, visible
 from kragx.judging import Judge
 from kragx.matchers import BaseMatcher
 from kragx.report.record import Clock, checkout
@@ -85,7 +85,7 @@ def run(
             config = config.model_copy(update={"dataset": source})
         names_none = config.match is None and config.matchers is None
         if names_none and corpus.source is None and ids_alone(dataset, ()):
-            say(phrase("matched by id: gold has ids and no text"))
+            say(message("matched by id: gold has ids and no text"))
             config = config.model_copy(update={"match": "id"})
             by_id = matchers_of(config)
             matchers = {name: matchers.get(name, matcher) for name, matcher in by_id.items()}
@@ -146,7 +146,7 @@ def grid_plan(config: RunConfig) -> list[Line]:
         check_axes(config.retrievers)
         lines = [Line(text) for text in plan(config.retrievers, len(config.dataset.read()))]
     lines += [Line(visible(name), item="-") for name in config.asked]
-    return [*lines, Line(phrase("a dry run: nothing was asked"))]
+    return [*lines, Line(message("a dry run: nothing was asked"))]
 
 
 def judges(config: RunConfig) -> list[Judge]:
@@ -277,7 +277,7 @@ def explain_folder(
         if retriever is not None and retriever not in runs:
             hint = nearest(retriever, runs)
             raise UsageError(
-                phrase("{folder} has no {name!r}", folder=folder, name=retriever),
+                message("{folder} has no {name!r}", folder=folder, name=retriever),
                 field="--retriever",
                 remedy=hint,
             )

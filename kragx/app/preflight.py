@@ -27,7 +27,7 @@ from kragx.data.reading import nothing_to_find
 from kragx.data.rules import RuleSet, check_questions
 from kragx.evaluation.leaks import may_leak
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.matchers import BaseMatcher
 from kragx.metrics import LEFT_OUT, parse_all
 from kragx.metrics.leaks import check_kinds
@@ -212,7 +212,7 @@ def _check_comparable(
     )
     if None not in reasons:
         raise UsageError(
-            phrase(
+            message(
                 "{earlier} cannot be compared with this config: {why} ({remedy})",
                 earlier=earlier.name,
                 why=next(iter(reasons)),

@@ -31,8 +31,8 @@ from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run
 from kragx.evaluation.evaluate_run import versions
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.stage_losses import StageLosses
-from kragx.ground.json_values import plain
-from kragx.ground.printing import Line, Part, Result, as_markdown, phrase, speaking
+from kragx.ground.json_values import to_jsonable
+from kragx.ground.printing import Line, Part, Result, as_markdown, message, speaking
 from kragx.judging.budget import Plan
 from kragx.matchers import BaseMatcher
 from kragx.report.figures.comparison import write_figures
@@ -199,7 +199,7 @@ class RunReport(Result):
         if (weights := self.dataset.weights) is not None:
             ids = (query.id for query in self.dataset)
             report["weights"] = dict(zip(ids, weights.tolist()))
-        return {name: plain(value) for name, value in report.items()}
+        return {name: to_jsonable(value) for name, value in report.items()}
 
     def with_gates(self, gates: Mapping[str, Any]) -> RunReport:
         """The same numbers held against other gates."""
@@ -221,7 +221,7 @@ class RunReport(Result):
             corpus=self.corpus.docs,
             reasons=self._reasons,
             matchers=self.matchers,
-            record=plain(self.record),
+            record=to_jsonable(self.record),
         )
 
     def draw(self, folder: str | Path, *, language: str | None = None) -> list[Path]:
@@ -250,7 +250,7 @@ class RunReport(Result):
         """How the run came about, and the earlier one that it is compared with."""
         lines = record_lines(self.record)
         if self.earlier is not None:
-            earlier = phrase("earlier, {name}", name=self.earlier.name)
+            earlier = message("earlier, {name}", name=self.earlier.name)
             lines += record_lines(self.earlier_record, earlier)
         return lines
 

@@ -12,7 +12,7 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.leaks import leak_parts
 from kragx.evaluation.presenting import profile_label
 from kragx.evaluation.wording import asks_label, basis_label, routine_remarks
-from kragx.ground.printing import Line, Part, Table, joined, phrase, visible, warning
+from kragx.ground.printing import Line, Part, Table, joined, message, visible, warning
 from kragx.judging.budget import Plan
 from kragx.metrics import parse
 from kragx.report.findings import Findings
@@ -63,9 +63,9 @@ def _of_what(evaluation: Evaluation) -> Iterator[Line]:
     """The gold set, and by what it was matched and counted."""
     yield dataset_line(evaluation)
     match, profile = evaluation.match_label, profile_label(evaluation)
-    yield Line(phrase("match: {match}; profile: {profile}", match=match, profile=profile), "dim")
+    yield Line(message("match: {match}; profile: {profile}", match=match, profile=profile), "dim")
     if (basis := basis_label(evaluation.settings)) is not None:
-        yield Line(phrase("list: {basis}", basis=basis), "dim")
+        yield Line(message("list: {basis}", basis=basis), "dim")
     if (asks := asks_label(evaluation.counts)) is not None:
         yield Line(asks, "dim")
 
@@ -76,7 +76,7 @@ def _who_is_best(findings: Findings) -> Iterator[Part]:
     for tuning in findings.tunings[:1]:
         yield from tuning.describe(SHOWN)
     for tuning in findings.tunings[1:]:
-        text = phrase("under {match}: {said}", match=visible(tuning.match), said=tuning.sentence)
+        text = message("under {match}: {said}", match=visible(tuning.match), said=tuning.sentence)
         yield Line(text)
     if findings.tunings:
         yield from verdict.leak_lines()
@@ -117,7 +117,7 @@ def dataset_line(evaluation: Evaluation) -> Line:
     """Which gold set was used: name, version and the beginning of its hash."""
     settings, counts = evaluation.settings["dataset"], evaluation.counts
     n_unanswerable = counts.get("unanswerable", {}).get("n_queries", 0)
-    scored = phrase(
+    scored = message(
         "{n} of {of} queries scored, {n_unanswerable} unanswerable"
         if n_unanswerable
         else "{n} of {of} queries scored",
@@ -126,7 +126,7 @@ def dataset_line(evaluation: Evaluation) -> Line:
         n_unanswerable=n_unanswerable,
     )
     return Line(
-        phrase(
+        message(
             "dataset: {name}, {scored}, sha256 {hash}"
             if settings["version"] is None
             else "dataset: {name} version {version}, {scored}, sha256 {hash}",
@@ -145,7 +145,7 @@ def _items(texts: Iterable[str]) -> Iterator[Line]:
 def _first(lines: Sequence[str], most: int = LINES) -> list[str]:
     """The first lines, and how many more there are."""
     n_more = len(lines) - most
-    return [*lines[:most], *([phrase("and {n} more: --full", n=n_more)] if n_more > 0 else [])]
+    return [*lines[:most], *([message("and {n} more: --full", n=n_more)] if n_more > 0 else [])]
 
 
 def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
@@ -161,7 +161,7 @@ def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
             if remark not in routine:
                 names.setdefault(remark, {})[evaluation.name] = None
     return [
-        phrase("{names}: {remark}", names=", ".join(retrievers), remark=remark)
+        message("{names}: {remark}", names=", ".join(retrievers), remark=remark)
         for remark, retrievers in names.items()
     ]
 
@@ -179,7 +179,7 @@ def _means(comparison: Comparison, evaluations: Sequence[Evaluation]) -> Table:
     ]
     listed_names = untimed[: METRICS if are_few else METRICS // 2]
     n_more = len(names) - len(listed_names)
-    note = phrase("1 more metric: --full" if n_more == 1 else "{n} more metrics: --full", n=n_more)
+    note = message("1 more metric: --full" if n_more == 1 else "{n} more metrics: --full", n=n_more)
     notes = [note] if n_more else []
     table = replace(comparison, metrics=tuple(listed_names)).means_table(evaluations)
     narrow = table.narrow or table
@@ -188,7 +188,7 @@ def _means(comparison: Comparison, evaluations: Sequence[Evaluation]) -> Table:
         return replace(table, narrow=narrow, note=joined("; ", [table.note, *notes]))
     names, *turned = zip(narrow.columns, *narrow.rows)  # the same cells, turned about
     heads = [
-        phrase("retriever"),
+        message("retriever"),
         *(cell if isinstance(cell, str) else cell.text for cell in names[1:]),
     ]
     marks = [STANDING, marked(comparison.failures)]
@@ -205,7 +205,7 @@ def _first_metric(comparisons: Sequence[Comparison]) -> Table:
         [comparison.match, *(table.narrow or table).rows[-1][1:]]
         for comparison, table in zip(comparisons, tables)
     ]
-    head = phrase("{metric} by match", metric=comparisons[0].primary)
+    head = message("{metric} by match", metric=comparisons[0].primary)
     return Table([head, *comparisons[0].every_retriever], rows)
 
 
@@ -214,14 +214,14 @@ def _change(change: Change) -> str:
     serious = [failure for failure in change.comparison.failures if not failure.tolerated]
     if serious:
         why = (
-            phrase("{when} it {failed}", when=failure.retriever, failed=failure.text)
+            message("{when} it {failed}", when=failure.retriever, failed=failure.text)
             for failure in serious
         )
-        return phrase(
+        return message(
             "{retriever}: not comparable: {why}", retriever=change.retriever, why=joined("; ", why)
         )
     first = change.comparison.overall.differences[0]
-    return phrase(
+    return message(
         "{retriever}: {difference}; queries: {n_better} better, {n_worse} worse",
         retriever=change.retriever,
         difference=first.sentence,
@@ -233,19 +233,21 @@ def _change(change: Change) -> str:
 def judging_plan(plans: Sequence[Plan]) -> Iterator[Line]:
     """What a dry run found, a line for each judge; a question is counted once."""
     yield from map(_in_all, plans)
-    yield Line(phrase("a dry run: nothing was asked; what several retrievers need is counted once"))
+    yield Line(
+        message("a dry run: nothing was asked; what several retrievers need is counted once")
+    )
 
 
 def _in_all(plan: Plan) -> Line:
     """What a judge would be asked in all, and what that costs."""
     about, upper = plan.about, plan.most
-    cost = phrase("what it costs is unknown, as no price of {model!r} is given", model=plan.model)
+    cost = message("what it costs is unknown, as no price of {model!r} is given", model=plan.model)
     if plan.price:
         low, high = plan.price.of(about), plan.price.of(upper)
         bounds = {"low": low, "high": high, "currency": plan.currency}
-        cost = phrase("{low:.4f} to {high:.4f} {currency}", **bounds)
+        cost = message("{low:.4f} to {high:.4f} {currency}", **bounds)
     return Line(
-        phrase(
+        message(
             "in all at most {n} calls to {model}: about {sent} tokens to send and {got} to "
             "get, at most {most_sent} and {most_got}; {cost}; without retries"
             if plan.at_most

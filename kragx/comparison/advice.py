@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from kragx.comparison.scores import RetrieverScores
 from kragx.ground.json_values import HIDDEN
-from kragx.ground.printing import Cell, Line, Result, Table, joined, phrase, visible, warning
+from kragx.ground.printing import Cell, Line, Result, Table, joined, message, visible, warning
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Caution(Result):
     @property
     def sentence(self) -> str:
         """As it goes on behind the verdict."""
-        return phrase("Caution: {caution}.", caution=self.text)
+        return message("Caution: {caution}.", caution=self.text)
 
     def describe(self) -> Iterator[Line]:
         """Its sentence."""
@@ -124,7 +124,7 @@ class Failures(Result):
     @property
     def text(self) -> str:
         """On how many questions, as it goes on after the retriever's name."""
-        return phrase(
+        return message(
             "returned nothing for any of {of} questions"
             if self.is_empty
             else "failed on {n} of {of} questions",
@@ -136,14 +136,14 @@ class Failures(Result):
     def count(self) -> str:
         """The same in a cell of a table."""
         if self.is_empty:
-            return phrase("returned nothing")
-        return phrase("{n} of {of}", n=self.n_failed, of=self.n_queries)
+            return message("returned nothing")
+        return message("{n} of {of}", n=self.n_failed, of=self.n_queries)
 
     def describe(self) -> Iterator[Line]:
         """What that means for its numbers, and the first failure."""
         quoted = visible(self.first)
         yield warning(
-            phrase(
+            message(
                 "{retriever} {failed}, so it is not comparable; see whether its store is empty, or "
                 "a filter or limit leaves nothing"
                 if self.is_empty
@@ -188,7 +188,7 @@ def failed_names(failures: Iterable[Failures]) -> tuple[str, ...]:
 
 def marked(failures: Iterable[Failures]) -> str:
     """What the mark of those says that are not comparable; empty where there are none."""
-    text = phrase("✗ not comparable, as it failed or returned nothing")
+    text = message("✗ not comparable, as it failed or returned nothing")
     return text if failed_names(failures) else ""
 
 
@@ -205,7 +205,7 @@ def with_failures(table: Table, failures: Sequence[Failures], names: Collection[
     failed = failed_names(failures)
     end = 1 + len(names)  # the micro averages of a single retriever stand behind
     head: list[str | Cell] = [
-        phrase("failed questions"),
+        message("failed questions"),
         *(counts.get(name, "0") for name in names),
     ]
     head += [Cell(joined(" ", [counts[name], "✗"]), "bold red") for name in failed]

@@ -16,7 +16,7 @@ from kragx.comparison.slices import ids_at, shared_ids
 from kragx.comparison.statistics import TOLERANCE, Rows, effect_sizes, sure_bounds, tally
 from kragx.comparison.statistics.evidence import of_rows, total
 from kragx.ground.errors import UsageError
-from kragx.ground.json_values import plain
+from kragx.ground.json_values import to_jsonable
 from kragx.metrics import Floats
 from kragx.metrics.intervals import Interval, ratio_difference_interval, with_exact_limits
 from kragx.metrics.scores import number_of
@@ -177,19 +177,19 @@ class Aligned:
             # What must not be found has exact limits.
             n_open = np.array([self.columns[key].n_open for key in keys])
             of_keys = np.array([self.columns[key].doubt for key in keys]).T
-            doubts, confidence = (
+            shifts, confidence = (
                 of_keys / self._totals(values) * [[-1], [1]],
                 self.settings.confidence,
             )
             ends, bounds = (
                 with_exact_limits(
-                    limits, values, kinds, n_open, open_doubts, confidence, weights=self.weights
+                    limits, values, kinds, n_open, open_shifts, confidence, weights=self.weights
                 )
-                for limits, open_doubts in ((ends, doubts * [[-1], [1]]), (bounds, 0 * doubts))
+                for limits, open_shifts in ((ends, shifts * [[-1], [1]]), (bounds, 0 * shifts))
             )
         # Where the queries' values do not make a metric's number, their interval is none of it.
         is_mean = [metric in self.tested for metric, _ in keys]
-        limits = plain(np.where(is_mean, np.concatenate([ends, bounds]), np.nan).T)
+        limits = to_jsonable(np.where(is_mean, np.concatenate([ends, bounds]), np.nan).T)
         return {
             key: self._estimate(key, means[key[1]][key[0]], of_key)
             for key, of_key in zip(keys, limits)
@@ -226,7 +226,7 @@ class Aligned:
         self, columns: Sequence[tuple[str, tuple[str, ...]]], values: Floats, ends: Floats
     ) -> Floats:
         """(2, c) `sure_bounds` of columns: of a retriever, or of one's difference from another."""
-        sides, doubts = [], []  # the least and the greatest value; how far the sum may be put
+        sides, shifts = [], []  # the least and the greatest value; how far the sum may be put
         for metric, names in columns:
             # A difference of two reaches from minus the width to the width, whatever the range.
             lowest, width = definition_of(metric).range[0] or 0.0, _width(metric)
@@ -236,10 +236,10 @@ class Aligned:
                 rival = self.columns[metric, names[1]].doubt
                 below, above = below + rival[1], above + rival[0]
             sides.append((lowest, lowest + width if width < np.inf else width))
-            doubts.append((-below, above))
+            shifts.append((-below, above))
         (low, high), confidence = np.array(sides).reshape(-1, 2).T, self.settings.confidence
         bounds = sure_bounds(values, ends, low, high, confidence, weights=self.weights)
-        return bounds + np.array(doubts).reshape(-1, 2).T / self._totals(values)
+        return bounds + np.array(shifts).reshape(-1, 2).T / self._totals(values)
 
     # -- differences ------------------------------------------------------------------------------
 
@@ -268,7 +268,7 @@ class Aligned:
             "losses": np.where(lower, above, below),
         }
         differences = {}
-        for pair, column, *row in zip(pairs, gains.T, *map(plain, numbers.values())):
+        for pair, column, *row in zip(pairs, gains.T, *map(to_jsonable, numbers.values())):
             of_pair: dict[str, Any] = {"value": _zeroed_number(self._number(pair[0], column))}
             of_pair |= {"effective": self._effective(column), **dict(zip(numbers, row))}
             if any(self.columns[pair[0], name].n_open for name in pair[1:]):

@@ -16,7 +16,7 @@ from kragx.comparison.orders import orders_warning
 from kragx.comparison.power import too_few_questions
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.verdict import leak_of
-from kragx.ground.printing import joined, listed, number, phrase
+from kragx.ground.printing import joined, listed, message, number
 from kragx.matchers.gold_siblings import siblings_remarks
 from kragx.matchers.ids import APART
 from kragx.matchers.siblings import SIBLINGS
@@ -45,7 +45,7 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
     yield from _missing_judgements(comparison.primary, scores)
     apart = {score.name: score.counts.get(APART) for score in scores}
     if n_apart := {name: n for name, n in apart.items() if n}:
-        text = phrase(
+        text = message(
             "none of the ids that {names} retrieved is any gold id, so nothing can match by id",
             names=listed(list(n_apart)),
         )
@@ -60,11 +60,11 @@ def _leaks(comparison: Comparison) -> Iterator[Caution]:
     if leaks := {name: leak for name in names if (leak := leak_of(comparison, name))}:
         means = {name: comparison.overall.means[name][leak] for name, leak in leaks.items()}
         texts = [
-            phrase("{name} leaks, {metric} is {value}", name=name, metric=leak, value=mean.text)
+            message("{name} leaks, {metric} is {value}", name=name, metric=leak, value=mean.text)
             for (name, leak), mean in zip(leaks.items(), means.values())
         ]
         if len(texts) > _NAMED:
-            texts[_NAMED:] = [phrase("and {n} more", n=len(texts) - _NAMED)]
+            texts[_NAMED:] = [message("and {n} more", n=len(texts) - _NAMED)]
         values = {name: mean.value for name, mean in means.items()}
         yield Caution("leaks", joined("; ", texts), values)
 
@@ -74,7 +74,7 @@ def _failed(comparison: Comparison) -> Iterator[Caution]:
     is_told = len(comparison.retrievers) < 2
     if failures := [failure for failure in comparison.failures if failure.tolerated or not is_told]:
         texts = [
-            phrase(
+            message(
                 "{retriever} {failed}, which score as empty lists"
                 if failure.tolerated
                 else "{retriever} {failed}, so it is not comparable",
@@ -91,7 +91,7 @@ def _missing_questions(scores: Sequence[RetrieverScores]) -> Iterator[Caution]:
     """Whose results lack many questions."""
     if lacking := {score.name: n for score in scores if (n := _n_lacking(score))}:
         texts = [
-            phrase(
+            message(
                 "{retriever} has no results for {n} of {of} questions, which score as empty lists",
                 retriever=score.name,
                 n=lacking[score.name],
@@ -108,10 +108,10 @@ def _missing_judgements(metric: str, scores: Sequence[RetrieverScores]) -> Itera
     bounds = {score.name: [*score.bounds[metric]] for score in scores if metric in score.bounds}
     if bounds and not definition_of(metric).reads_forbidden:
         ranges = [
-            phrase("{low} to {high} ({name})", low=number(low), high=number(high), name=name)
+            message("{low} to {high} ({name})", low=number(low), high=number(high), name=name)
             for name, (low, high) in bounds.items()
         ]
-        text = phrase(
+        text = message(
             "judgements are missing, and once they are known {metric} may be {ranges}",
             metric=metric,
             ranges=listed(ranges),
@@ -143,9 +143,11 @@ def warnings_of(
     metrics = dict.fromkeys(metric for score in scores for metric in score.means)
     not_compared = [metric for metric in metrics if metric not in comparison.metrics]
     if every_metric and not_compared:
-        yield phrase("not compared, as not all have it: {metrics}", metrics=", ".join(not_compared))
+        yield message(
+            "not compared, as not all have it: {metrics}", metrics=", ".join(not_compared)
+        )
     if n_queries := _n_of_all(comparison, scores) - comparison.n_queries:
-        yield phrase("queries that not all have, left out of the comparison: {n}", n=n_queries)
+        yield message("queries that not all have, left out of the comparison: {n}", n=n_queries)
     if too_few := too_few_questions(comparison):
         yield too_few
     if warning := orders_warning(comparison.orders):

@@ -17,7 +17,7 @@ from kragx.comparison.slices import ids_at
 from kragx.comparison.statistics import TOLERANCE, Rows
 from kragx.data import GoldDataset
 from kragx.ground.errors import UsageError
-from kragx.ground.json_values import plain
+from kragx.ground.json_values import to_jsonable
 from kragx.ground.printing import (
     Heading,
     Line,
@@ -26,15 +26,15 @@ from kragx.ground.printing import (
     Table,
     joined,
     listed,
+    message,
     number,
-    phrase,
     visible,
     warning,
 )
 from kragx.metrics import Bools, Floats, known_metric
 
-EARLIER: str = phrase("earlier")
-NOW: str = phrase("now")
+EARLIER: str = message("earlier")
+NOW: str = message("now")
 """What is compared where both have one name, in any language."""
 
 SHOWN = 5
@@ -122,7 +122,7 @@ class Change(Result):
         if comparison.asks_text:
             yield Line(comparison.asks_text, "dim")
         for name in comparison.fields_told:
-            yield Line(phrase("difference by {field}, and p:", field=name))
+            yield Line(message("difference by {field}, and p:", field=name))
             yield comparison.slice_differences_table(name)
         yield from comparison.recommendations[0].leak_lines()
         yield from comparison.recommendations[0].caution_lines()
@@ -130,7 +130,7 @@ class Change(Result):
         yield from self._turned_parts()
 
     def _heading(self, *, matchers: bool) -> Heading:
-        title = phrase(
+        title = message(
             "{retriever}: {after} against {before}, match {match}"
             if matchers
             else "{retriever}: {after} against {before}",
@@ -145,7 +145,7 @@ class Change(Result):
         """How many queries changed which way, and those that changed most."""
         n_turned = self.n_better + self.n_worse
         yield Line(
-            phrase(
+            message(
                 "queries: {n_better} better, {n_worse} worse, {n} as before or mixed"
                 if n_turned
                 else "no query got better or worse, of {n}",
@@ -155,9 +155,9 @@ class Change(Result):
             )
         )
         if self.worse:
-            yield _queries_table(phrase("worse"), self.worse, self.n_worse)
+            yield _queries_table(message("worse"), self.worse, self.n_worse)
         if self.better:
-            yield _queries_table(phrase("better"), self.better, self.n_better)
+            yield _queries_table(message("better"), self.better, self.n_better)
 
 
 def _queries_table(title: str, queries: Sequence[QueryChange], n: int) -> Table:
@@ -166,8 +166,8 @@ def _queries_table(title: str, queries: Sequence[QueryChange], n: int) -> Table:
         [visible(query.query_id), visible(query.text or ""), query.values_text()]
         for query in queries[:SHOWN]
     ]
-    note = phrase("and {n} more", n=n - SHOWN) if n > SHOWN else ""
-    return Table([title, phrase("question"), phrase("what changed")], rows, words=3, note=note)
+    note = message("and {n} more", n=n - SHOWN) if n > SHOWN else ""
+    return Table([title, message("question"), message("what changed")], rows, words=3, note=note)
 
 
 def _differs(difference: Difference) -> bool:
@@ -200,7 +200,7 @@ def unchanged(changes: Iterable[Change]) -> Iterator[Line]:
     if same:
         names = dict.fromkeys(visible(change.retriever) for change in same)
         yield Line(
-            phrase(
+            message(
                 "nothing changed: {names}; each of {n} queries has the values that it had",
                 names=listed(list(names)),
                 n=max(change.comparison.n_queries for change in same),
@@ -218,7 +218,7 @@ def gold_lines(changes: Sequence[Change]) -> Iterator[Line]:
             if gold_change.text in (gold.text for gold in change.comparison.gold)
         )
         for line in gold_change.describe():
-            under = phrase("match {names}: {line}", names=", ".join(names), line=line.text)
+            under = message("match {names}: {line}", names=", ".join(names), line=line.text)
             yield replace(line, text=under) if len(several) > 1 else line
 
 
@@ -377,7 +377,7 @@ def _moved_values(
     for metric, has_moved in moved.items() if rows.size else ():
         for side, values in zip(sides, _values(pair, metric, ids)):
             for place in np.flatnonzero(has_moved[rows]).tolist():
-                side[place][metric] = plain(values[rows[place]])
+                side[place][metric] = to_jsonable(values[rows[place]])
     return sides
 
 

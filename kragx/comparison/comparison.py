@@ -42,7 +42,7 @@ from kragx.ground.printing import (
     Result,
     Table,
     joined,
-    phrase,
+    message,
     visible,
     warning,
 )
@@ -229,13 +229,13 @@ class Comparison(Result):
         if self.weights is None or self.n_asks is None:
             return ""
         effective = effective_n(self.weights, self.weights > 0)
-        return phrase(
+        return message(
             "{asks}, as sure as one question"
             if round(effective) == 1
             else "{asks}, as sure as {effective:,.0f} questions that weigh alike",
-            asks=phrase("weights that sum to {total:g}", total=self.n_asks)
+            asks=message("weights that sum to {total:g}", total=self.n_asks)
             if self.n_asks < self.n_queries
-            else phrase("{asks:,.0f} asks", asks=self.n_asks),
+            else message("{asks:,.0f} asks", asks=self.n_asks),
             effective=effective,
         )
 
@@ -265,10 +265,10 @@ class Comparison(Result):
     def means_table(self, evaluations: Sequence[Evaluation] = ()) -> Table:
         """The means over all queries; `evaluations` as for `View.means_table`."""
         marks = STANDING if len(self.retrievers) > 1 else ""
-        with_each = phrase(
+        with_each = message(
             "with each mean its {share:.0%} interval", share=self.statistics.confidence
         )
-        elsewhere = phrase("intervals: in a wider window, or in the report's files")
+        elsewhere = message("intervals: in a wider window, or in the report's files")
         table = self.overall.means_table(
             self.metrics,
             evaluations,
@@ -281,7 +281,7 @@ class Comparison(Result):
     def differences_table(self) -> Table:
         """Each other retriever against the baseline, over all queries."""
         return self.overall.differences_table(
-            phrase(
+            message(
                 "▲ better, ▼ worse at {share:.0%}: p of the paired randomisation test, corrected "
                 "for all that is looked at, and an interval without 0"
                 if self.corrected
@@ -315,7 +315,7 @@ class Comparison(Result):
             is_told = n in (0, part.scored(self.primary))
             return mean if is_told else replace(mean, text=joined(" ", [mean.text, f"(n = {n})"]))
 
-        columns = [phrase("metric"), *heads]
+        columns = [message("metric"), *heads]
         rows = [
             [Cell(metric, code=True), *(with_n(metric, part) for part in slices)]
             for metric in self.metrics
@@ -329,7 +329,7 @@ class Comparison(Result):
         """The differences from the baseline under a heading; nothing with one retriever."""
         if self.retrievers and self.baseline in self.not_comparable:
             yield warning(
-                phrase(
+                message(
                     "nothing is set against the baseline {baseline}, as it {failed}",
                     baseline=self.baseline,
                     failed=next(
@@ -340,7 +340,7 @@ class Comparison(Result):
                 )
             )
         elif self.overall.differences:
-            yield Heading(phrase("Compared with {baseline}", baseline=self.baseline), level=level)
+            yield Heading(message("Compared with {baseline}", baseline=self.baseline), level=level)
             yield self.differences_table()
 
     def describe(self, evaluations: Sequence[Evaluation] = ()) -> Iterator[Part]:
@@ -352,7 +352,7 @@ class Comparison(Result):
         yield self.means_table(evaluations)
         yield from self.against_baseline()
         for name in self.fields_told:
-            yield Heading(phrase("By {field}", field=name))
+            yield Heading(message("By {field}", field=name))
             yield self.slices_table(name)
         yield from map(warning, self.further_cautions)
         for recommendation in self.recommendations:

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from kragx.comparison.statistics import NO_FAMILY, Family
 from kragx.ground.json_values import HIDDEN
-from kragx.ground.printing import Cell, between, joined, number, phrase, probability, signed
+from kragx.ground.printing import Cell, between, joined, message, number, probability, signed
 from kragx.metrics import Floats, Ints, Metric, known_metric
 from kragx.metrics.intervals import Interval, ends_text
 
@@ -148,16 +148,16 @@ class Difference:
     def text(self) -> str:
         """Its numbers as people read them."""
         if self.value is None:
-            return phrase("difference is not known")
+            return message("difference is not known")
         value = _in_text(signed(self.value), self.ends)
         if self.p_adjusted is None:
-            return phrase("difference is {value}", value=value)
+            return message("difference is {value}", value=value)
         p = probability(self.p_adjusted, equals="= ")
         is_corrected = self.p_adjusted != self.p
         without_0 = self.low is not None and self.high is not None and self.low * self.high > 0
         # Or it would look as if it contradicted the verdict.
         explained = is_corrected and not self.decided and without_0
-        return phrase(
+        return message(
             "difference is {value}, p {p} after correction (the interval is without it)"
             if explained
             else "difference is {value}, p {p} after correction"
@@ -170,7 +170,7 @@ class Difference:
     @property
     def sentence(self) -> str:
         """Who against whom, the numbers, and what they decide."""
-        return phrase(
+        return message(
             "{metric}: {retriever} against {against}: {difference}; {verdict}",
             metric=self.metric,
             retriever=self.retriever,
@@ -180,7 +180,7 @@ class Difference:
         )
 
 
-def told(value: float, better: Direction) -> Literal["better", "worse", "different"]:
+def verdict_of(value: float, better: Direction) -> Literal["better", "worse", "different"]:
     """What a difference says that is more than chance."""
     if better == "neither":
         return "different"
@@ -189,7 +189,7 @@ def told(value: float, better: Direction) -> Literal["better", "worse", "differe
 
 def _difference_text(difference: Difference) -> str:
     """What a difference says; nothing more would decide between two that are the same."""
-    return phrase("the same") if difference.never_differs else VERDICTS[difference.verdict]
+    return message("the same") if difference.never_differs else VERDICTS[difference.verdict]
 
 
 def _in_text(value: str, ends: str) -> str:
@@ -198,15 +198,15 @@ def _in_text(value: str, ends: str) -> str:
         return value
     if ends.startswith("["):
         return joined(" ", [value, ends])
-    return phrase("{value} ({reason})", value=value, reason=ends)
+    return message("{value} ({reason})", value=value, reason=ends)
 
 
 VERDICTS: Mapping[Verdict, str] = {
-    "better": phrase("better"),
-    "worse": phrase("worse"),
-    "different": phrase("different"),
-    "undecided": phrase("undecided"),
-    "untested": phrase("untested"),
+    "better": message("better"),
+    "worse": message("worse"),
+    "different": message("different"),
+    "undecided": message("undecided"),
+    "untested": message("untested"),
 }
 """What tables and sentences call a verdict."""
 

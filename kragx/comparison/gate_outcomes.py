@@ -11,12 +11,12 @@ from kragx.comparison.gate_conditions import FAILURES, Gate, Limit
 from kragx.comparison.power import limit_form, undecidable
 from kragx.comparison.view import Slice, View
 from kragx.ground.errors import nearest
-from kragx.ground.printing import joined, number, phrase, signed
+from kragx.ground.printing import joined, message, number, signed
 
-_NAMES = {"earlier": phrase("earlier"), "baseline": phrase("baseline")}
+_NAMES = {"earlier": message("earlier"), "baseline": message("baseline")}
 """What people read for what a gate is held against."""
-_POINT = phrase("point estimate")
-_NO_EVIDENCE = phrase("nothing is sure of it: it has no interval")
+_POINT = message("point estimate")
+_NO_EVIDENCE = message("nothing is sure of it: it has no interval")
 
 Outcome = tuple[float | None, bool, str]
 """What was looked at, whether it passes, and what to say of it."""
@@ -33,9 +33,9 @@ def outcome_of(gate: Gate, name: str, comparison: Comparison, earlier: Sequence[
     if gate.metric in FAILURES:
         return _failures(gate, name, comparison)
     if failure:
-        return _no(phrase("not comparable: it {failed}", failed=failure.text))
+        return _no(message("not comparable: it {failed}", failed=failure.text))
     if gate.than == "baseline" and rival:
-        return _no(phrase("not comparable: the baseline {failed}", failed=rival.text))
+        return _no(message("not comparable: the baseline {failed}", failed=rival.text))
     if gate.than == "earlier":
         return _against_earlier(gate, name, comparison.match, earlier)
     return _in(gate, name, comparison)
@@ -47,15 +47,15 @@ def _against_earlier(gate: Gate, name: str, match: str, earlier: Sequence[Change
     if (change := next(of_match, None)) is None:
         # A retriever that is new has nothing that it could be worse than.
         is_new = gate.retriever is None
-        text = phrase(
+        text = message(
             "new: not in earlier" if is_new else "the earlier results lack this retriever"
         )
         return None, is_new, text
     if gate.metric not in change.comparison.metrics:
-        return _no(phrase("the earlier results lack {metric}", metric=gate.metric))
+        return _no(message("the earlier results lack {metric}", metric=gate.metric))
     if failure := _serious(change.comparison, change.before):
         failed = failure.text
-        return _no(phrase("not comparable: in the earlier results it {failed}", failed=failed))
+        return _no(message("not comparable: in the earlier results it {failed}", failed=failed))
     return _in(gate, change.after, change.comparison)
 
 
@@ -77,7 +77,7 @@ def _failures(gate: Gate, name: str, comparison: Comparison) -> Outcome:
         elif failure.retriever == name:
             n, n_failed = failure.n_queries, failure.n_failed
     value = n_failed if gate.metric == "n_failed" else n_failed / max(n, 1)
-    text = phrase("{n} of {of} questions failed", n=n_failed, of=n)
+    text = message("{n} of {of} questions failed", n=n_failed, of=n)
     return value, gate.limit("lower").holds(value), text
 
 
@@ -112,9 +112,9 @@ def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:
         value = None if measured is None else measured.value
         text = number(value) if gate.than is None or value is None else _against(gate, value)
         if gate.than is not None and not gate.surely:
-            text = phrase("{value} ({reason})", value=text, reason=_POINT)
+            text = message("{value} ({reason})", value=text, reason=_POINT)
     if measured is None or value is None:
-        return _no(phrase("no value: it could not be computed for any query here"))
+        return _no(message("no value: it could not be computed for any query here"))
     if gate.surely:
         return _surely(gate, limit, measured, (value, text), comparison)
     return value, limit.holds(value), text
@@ -124,9 +124,9 @@ def _of_never(gate: Gate, limit: Limit, difference: Difference) -> Outcome:
     """A gate held against a difference from what is never, or of that: nothing takes longer."""
     value, rival = difference.values
     if value is None or rival is None or limit.upwards:
-        return _no(phrase("no value: it could not be computed for any query here"))
+        return _no(message("no value: it could not be computed for any query here"))
     than = _NAMES.get(gate.than or "", gate.than or "")
-    text = phrase(
+    text = message(
         "{value}, and {than} {rival}", value=number(value), than=than, rival=number(rival)
     )
     if gate.surely:
@@ -139,7 +139,7 @@ def _of_never(gate: Gate, limit: Limit, difference: Difference) -> Outcome:
 
 def _against(gate: Gate, value: float) -> str:
     than = gate.than or ""
-    return phrase("{value} against {than}", value=signed(value), than=_NAMES.get(than, than))
+    return message("{value} against {than}", value=signed(value), than=_NAMES.get(than, than))
 
 
 def _at_worst(gate: Gate, limit: Limit, means: Sequence[Estimate]) -> tuple[float | None, str]:
@@ -157,7 +157,7 @@ def _at_worst(gate: Gate, limit: Limit, means: Sequence[Estimate]) -> tuple[floa
         return None, ""
     value = worst - sum(filter(None, rival))
     most_open = max(means, key=lambda mean: mean.n_open)
-    text = phrase(
+    text = message(
         "{value} at worst, as {n} of {of} questions is not known"
         if most_open.n_open == 1
         else "{value} at worst, as {n} of {of} questions are not known",
@@ -183,10 +183,10 @@ def _surely(
     if measured.value is None:  # not all is known, and those that are need not be like the rest
         bound = min(bound, value) if limit.upwards else max(bound, value)
     form = limit_form(gate.metric, limit) if gate.than is None else signed
-    surely = phrase(
+    surely = message(
         "surely at least {value}" if limit.upwards else "surely at most {value}", value=form(bound)
     )
-    text = phrase("{value}, {surely} (n = {n})", value=text, surely=surely, n=measured.n)
+    text = message("{value}, {surely} (n = {n})", value=text, surely=surely, n=measured.n)
     passed = limit.holds(bound)
     is_worse = gate.than is not None and not limit.holds(value)  # more questions do not help it
     if passed or is_worse:

@@ -10,7 +10,7 @@ from kragx.comparison.gate_conditions import FAILURES, Gate
 from kragx.comparison.gate_outcomes import outcome_of
 from kragx.comparison.scores import direction
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.printing import Line, Name, Part, Result, Table, phrase, visible
+from kragx.ground.printing import Line, Name, Part, Result, Table, message, visible
 from kragx.metrics import known_metric
 
 NEEDS_EARLIER = (
@@ -51,7 +51,7 @@ class GateResult(Result):
     @property
     def text(self) -> str:
         """The gate, whom it concerns, and what was found."""
-        return phrase(
+        return message(
             "{metric} {condition}: {retriever} ({under}): {said}",
             metric=self.metric,
             condition=self.condition,
@@ -69,8 +69,8 @@ def gates_table(results: Sequence[GateResult]) -> Table:
     """Gates, whom they concern, and what was found."""
     match = len({result.match for result in results}) > 1
     has_slices = any(result.where for result in results)
-    heads = [phrase("gate"), phrase("retriever"), *[phrase("match")] * match]
-    columns = ["", *heads, *[phrase("slice")] * has_slices, phrase("found")]
+    heads = [message("gate"), message("retriever"), *[message("match")] * match]
+    columns = ["", *heads, *[message("slice")] * has_slices, message("found")]
     rows = [
         [
             "✅" if result.passed else "❌",
@@ -88,11 +88,11 @@ def gates_table(results: Sequence[GateResult]) -> Table:
 def gates_parts(results: Sequence[GateResult]) -> Iterator[Part]:
     """How many gates passed, and those that failed as a table; nothing where there are none."""
     if bad := failed(results):
-        yield Line(phrase("gates: {n} of {of} failed", n=len(bad), of=len(results)), "bold red")
+        yield Line(message("gates: {n} of {of} failed", n=len(bad), of=len(results)), "bold red")
         yield gates_table(bad)
     elif results:
         n = len(results)
-        text = phrase("gates: the one passed" if n == 1 else "gates: all {n} passed", n=n)
+        text = message("gates: the one passed" if n == 1 else "gates: all {n} passed", n=n)
         yield Line(text, "green")
 
 

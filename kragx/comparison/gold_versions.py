@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from kragx.data import GoldDataset
 from kragx.data.gold_diff import GoldDiff, diff_gold, gold_name
 from kragx.ground.json_values import HIDDEN
-from kragx.ground.printing import Line, Result, joined, listed, phrase, visible, warning
+from kragx.ground.printing import Line, Result, joined, listed, message, visible, warning
 from kragx.matchers import METHODS, method_class
 
 NAMED = 5
@@ -94,7 +94,7 @@ class GoldVersions(Result):
     def text(self) -> str:
         """What a reader must know, in a sentence."""
         is_told, n = bool(self.named), self.n_same
-        outcome: str = phrase(
+        outcome: str = message(
             "no question differs in what metrics read"
             if not is_told
             else "{which}, none is the same"
@@ -107,18 +107,18 @@ class GoldVersions(Result):
         )
         if is_told and n and not self.left_out:
             outcome = self._not_the_same
-        return phrase("{pair}: {end}", pair=gold_pair(self.earlier, self.later), end=outcome)
+        return message("{pair}: {end}", pair=gold_pair(self.earlier, self.later), end=outcome)
 
     @property
     def _not_the_same(self) -> str:
         """How many questions differ, and which."""
         n, ids = len(self.named), [*map(visible, self.named)]
         numbers = (
-            (self.changed, phrase("{n} changed", n=len(self.changed))),
-            (self.only_later, phrase("{n} only in the later", n=len(self.only_later))),
-            (self.only_earlier, phrase("{n} only in the earlier", n=len(self.only_earlier))),
+            (self.changed, message("{n} changed", n=len(self.changed))),
+            (self.only_later, message("{n} only in the later", n=len(self.only_later))),
+            (self.only_earlier, message("{n} only in the earlier", n=len(self.only_earlier))),
         )
-        return phrase(
+        return message(
             "1 question is not the same ({counts}: {questions})"
             if n == 1
             else "{n} questions are not the same ({counts}: {questions})",
@@ -136,7 +136,7 @@ class GoldVersions(Result):
 
 def gold_pair(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> str:
     """Two gold sets that differ."""
-    return phrase(
+    return message(
         "the gold sets differ ({earlier} and {later})",
         earlier=gold_name(earlier),
         later=gold_name(later),

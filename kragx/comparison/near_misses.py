@@ -11,7 +11,7 @@ import numpy as np
 
 from kragx import matchers
 from kragx.data import Doc, Gold, Query
-from kragx.matchers import MatchItem, MatchWarning, Notes
+from kragx.matchers import Diagnostics, MatchItem, MatchWarning
 from kragx.metrics import RankedList
 
 ALIKE = 0.5
@@ -93,7 +93,7 @@ def most_alike(misses: Misses, texts: Mapping[str, str]) -> dict[int, tuple[int,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MatchWarning)  # nobody asked for this matcher
-        matrices = zip(items, overlap.scores(items.values(), Notes()), strict=True)
+        matrices = zip(items, overlap.scores(items.values(), Diagnostics()), strict=True)
         best = {row: np.asarray(scores).max(axis=1) for row, scores in matrices}
     return {row: (int(top.argmax()) + 1, round(float(top.max()), 4)) for row, top in best.items()}
 

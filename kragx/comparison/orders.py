@@ -9,7 +9,7 @@ import numpy as np
 
 from kragx.comparison.estimates import Direction
 from kragx.comparison.scores import RetrieverScores
-from kragx.ground.printing import Line, Result, phrase
+from kragx.ground.printing import Line, Result, message
 from kragx.metrics import Bools, Floats
 
 Values = Mapping[str, Sequence[float | None]]
@@ -47,7 +47,7 @@ class Order(Result):
         if not self.swapped:
             return None
         better, worse, threshold = min(self.swapped, key=lambda pair: abs(pair[2] - self.chosen))
-        return phrase(
+        return message(
             "the order depends on the threshold: at {chosen:g} {better!r} is ahead of {worse!r} in "
             "{metric}, at {threshold:g} behind; see kragx threshold sweep",
             chosen=self.chosen,
@@ -60,7 +60,7 @@ class Order(Result):
     def describe(self) -> Iterator[Line]:
         """The order, from where to where it holds, and what ends it."""
         order = " > ".join(" = ".join(names) for names in self.tiers)
-        range_text = phrase(
+        range_text = message(
             "at the chosen threshold {chosen:g} alone"
             if self.low == self.high
             else "from threshold {low:.4g} to {high:.4g}, around the chosen {chosen:g}",
@@ -69,7 +69,7 @@ class Order(Result):
             chosen=self.chosen,
         )
         yield Line(
-            phrase(
+            message(
                 "{metric}: plateau: the order {order} holds {where}"
                 if len(self.tiers) > 1
                 else "{metric}: no order: all are equal {where}",

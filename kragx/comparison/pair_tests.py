@@ -20,7 +20,7 @@ from kragx.comparison.estimates import (
     Verdict,
     definition_of,
     family_of,
-    told,
+    verdict_of,
 )
 from kragx.comparison.statistics import (
     NO_FAMILY,
@@ -34,7 +34,7 @@ from kragx.comparison.statistics import (
 )
 from kragx.comparison.statistics.evidence import signed
 from kragx.comparison.view import FEW, View
-from kragx.ground.json_values import plain
+from kragx.ground.json_values import to_jsonable
 from kragx.metrics import Floats, Ints
 
 SLICE_HANDICAP = 0.5
@@ -143,7 +143,7 @@ class PairTests:
         """For each slice the corrected p of `weaker`."""
         p, z, _ = self.weaker
         own_family = np.full(len(p), self._family(self.aligned.metrics[0], whole=False))
-        return [plain(value) for value in self._corrected(own_family, p, z, families)]
+        return [to_jsonable(value) for value in self._corrected(own_family, p, z, families)]
 
     def overall(self, families: Families) -> View:
         """All queries, each test as one of a family."""
@@ -252,7 +252,7 @@ class PairTests:
         # p and interval are reckoned differently; where they disagree nothing is claimed.
         if low is not None and high is not None and low <= 0 <= high:
             return "undecided"
-        return told(difference.value, better)
+        return verdict_of(difference.value, better)
 
 
 def _as_good(means: Means, metric: str, best: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from kragx.comparison.estimates import definition_of
 from kragx.comparison.gate_conditions import Gate, Limit
 from kragx.comparison.scores import interval_kind
 from kragx.comparison.statistics import deciding, enough, least_p, unseen
-from kragx.ground.printing import at_most, number, phrase, probability, signed
+from kragx.ground.printing import at_most, message, number, probability, signed
 
 
 def undecidable(
@@ -35,7 +35,7 @@ def undecidable(
     exact = metric.interval != "score" and not gate.than
     n_needed = enough(sign * (best - limit.bound) / width, confidence, exact=exact)
     if n_needed is None:
-        return phrase(
+        return message(
             "cannot be decided with any number of questions unless it is better; leave room: "
             "'by 0.02'"
             if gate.than
@@ -47,11 +47,11 @@ def undecidable(
         return None
     form = signed if gate.than else limit_form(gate.metric, limit)
     reached = form(best - sign * unseen(trials, confidence, exact=exact) * width)
-    surely = phrase(
+    surely = message(
         "surely at least {value}" if limit.upwards else "surely at most {value}", value=reached
     )
-    questions = phrase("1 question") if n == 1 else phrase("{n:,} questions", n=n)
-    return phrase(
+    questions = message("1 question") if n == 1 else message("{n:,} questions", n=n)
+    return message(
         "cannot be decided with {questions} unless it is better: even no difference on any would "
         "only be {surely}; {needed:,} questions can"
         if gate.than
@@ -82,13 +82,13 @@ def undecidable_differences(n: int, settings: Settings) -> str | None:
     if n < 1 or smallest <= settings.alpha:
         return None
     n_needed = deciding(settings.alpha, settings.resamples)
-    remedy = phrase(
+    remedy = message(
         "no p of {n} resamples is small enough, so raise 'resamples'"
         if n_needed is None
         else "{n} questions can, if all of them agree; some fifty are a start",
         n=settings.resamples if n_needed is None else n_needed,
     )
-    return phrase(
+    return message(
         "differences between retrievers cannot be decided with 1 question: the least p that "
         "they can reach is {p}; {remedy}"
         if n == 1

@@ -20,7 +20,7 @@ from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.slices import ids_at
 from kragx.comparison.statistics import TOLERANCE, difference_interval
 from kragx.comparison.verdict import by_depth, every, verdict
-from kragx.ground.printing import Name, listed, number, phrase
+from kragx.ground.printing import Name, listed, message, number
 from kragx.metrics import METRICS
 
 _NAMED = 10_000
@@ -78,7 +78,7 @@ def _cost(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Advice:
     fast = tied if leader.tied else comparison.retrievers
     if not (values := _slower(comparison, scores, leader.best, fast)):
         return
-    text = phrase(
+    text = message(
         "Of those that cannot be told apart in {primary}, {fastest} is the fastest: "
         "{fastest_seconds} s against {best_seconds} s ({metric}) of {best}, {ratio:.1f} times "
         "less."
@@ -148,7 +148,7 @@ def _routing(comparison: Comparison) -> Advice:
         if leader is not None and leader.decided and leader.best != overall.best:
             values = {"field": part.field, "value": part.value, "best": leader.best}
             difference = leader.against(overall.best)
-            text = phrase(
+            text = message(
                 "For {field} = {value} ({n} queries) {best} is better than every other retriever "
                 "in {metric}, unlike over all queries; to {overall} the {difference}. Consider "
                 "choosing the retriever by {field}.",
@@ -169,7 +169,7 @@ def _slices(comparison: Comparison) -> Advice:
         if p is None or p > comparison.statistics.alpha:
             continue
         values = {"field": part.field, "value": part.value, "retriever": name, "metric": metric}
-        text = phrase(
+        text = message(
             "{retriever} is clearly worse for {field} = {value}: {metric} is {mean} on its {n} "
             "queries, against {whole} over all. Look there first.",
             **values | {"value": part.label},
@@ -191,7 +191,7 @@ def _unfound(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Advic
     if n := len(nowhere):
         known = ids_at(comparison.query_ids, nowhere[:_NAMED])
         ids, n_answerable = [Name(id_, "question") for id_ in known], int(answerable.sum())
-        text = phrase(
+        text = message(
             "{n} of {of} queries has {metric} = 0 for {every} ({queries}): look at their gold and "
             "at the corpus before tuning a retriever."
             if n == 1
@@ -200,7 +200,7 @@ def _unfound(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Advic
             n=n,
             of=n_answerable,
             metric=metric,
-            every=every(comparison) if len(scores) > 1 else phrase("the retriever"),
+            every=every(comparison) if len(scores) > 1 else message("the retriever"),
             queries=listed(ids, 5, n),
         )
         yield "unfound", text, {"metric": metric, "n": n, "of": n_answerable, "query_ids": ids}
@@ -215,7 +215,7 @@ def _reranking(comparison: Comparison) -> Advice:
     low, high = (comparison.overall.means[name][metric].value for metric in (near, far))
     if low is not None and high is not None and high - low >= _GAP:
         values = {"retriever": name, "near": near, "far": far, "near_value": low, "far_value": high}
-        text = phrase(
+        text = message(
             "{retriever} finds more gold further down: {far} is {far_value}, {near} is "
             "{near_value}. Reranking could raise {near} by {gain} at most.",
             **_written(values),

@@ -8,7 +8,7 @@ from kragx.comparison.scores import RetrieverScores
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.searching import SEARCHES
 from kragx.ground.errors import UsageError, shorten
-from kragx.ground.printing import Line, joined, phrase, warning
+from kragx.ground.printing import Line, joined, message, warning
 from kragx.metrics import known_metric
 
 Scored = Evaluation | RetrieverScores
@@ -18,7 +18,7 @@ Kind = Literal[
 ]
 """What of settings keeps two numbers from meaning the same; the last two are of searches."""
 
-REMEDY = phrase("to compare them all the same: anyway=True, or --anyway")
+REMEDY = message("to compare them all the same: anyway=True, or --anyway")
 
 
 def check_comparable(
@@ -56,7 +56,7 @@ def check_comparable(
     for one, other, differing in pairs:
         if differing and not anyway:
             raise UsageError(
-                phrase(
+                message(
                     "{name!r} and {other!r} cannot be compared: {why} ({remedy})",
                     name=one.name,
                     other=other.name,
@@ -64,7 +64,7 @@ def check_comparable(
                     remedy=REMEDY,
                 )
             )
-        cautions += [phrase("compared all the same: {what}", what=text) for text in differing]
+        cautions += [message("compared all the same: {what}", what=text) for text in differing]
         cautions += _unsure(one, other)
     return tuple(dict.fromkeys(cautions))
 
@@ -91,7 +91,7 @@ def _differing(first: Scored, second: Scored, versions: GoldVersions | None) -> 
     ids = first.query_ids, second.query_ids
     hashes = [result.settings["dataset"]["hash"] for result in (first, second)]
     if None in hashes and ids[0] != ids[1] and {*ids[0]} != {*ids[1]}:
-        yield phrase(
+        yield message(
             "the gold sets have different queries ({n} and {others})",
             n=len(ids[0]),
             others=len(ids[1]),
@@ -117,26 +117,26 @@ def settings_that_differ(
     # What a profile imitates is a text for people: worded anew it is the same profile.
     profiles = [{**entry["profile"], "reproduces": ""} for entry in settings]
     if entries := _entries_that_differ(*profiles):
-        reasons["profile"] = phrase("the profiles differ ({entries})", entries=entries)
+        reasons["profile"] = message("the profiles differ ({entries})", entries=entries)
     if entries := _entries_that_differ(first["match"], second["match"]):
-        reasons["match"] = phrase("the matchers differ ({entries})", entries=entries)
+        reasons["match"] = message("the matchers differ ({entries})", entries=entries)
     # A document's grade does not depend on what else was judged, as gold of a pool does.
     relevance = [{**(entry.get("relevance") or {}), "pool": None} for entry in settings]
     kinds: tuple[tuple[Kind, str, list[Any]], ...] = (
         (
             "no_gold",
-            phrase("queries without gold are treated differently (no_gold)"),
+            message("queries without gold are treated differently (no_gold)"),
             [entry["deviations"].get("no_gold") for entry in settings],
         ),
         (
             "facts_match",
-            phrase("facts are matched differently (facts_match)"),
+            message("facts are matched differently (facts_match)"),
             [entry.get("facts_match") for entry in settings],
         ),
-        ("relevance", phrase("relevance was judged differently (relevance_match)"), relevance),
+        ("relevance", message("relevance was judged differently (relevance_match)"), relevance),
         (
             "pool",
-            phrase(
+            message(
                 "they were judged in different pools ({pool} and {other}); judge both in one pool: "
                 "one config file with both retrievers, or kragx.pooled(...)",
                 pool=pools[0],
@@ -165,7 +165,7 @@ def searches_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) ->
         return reasons
     are_alone = any(entry.get("lists_alone") for entry in (looks, other_looks))
     if looks["basis"] != other_looks["basis"] and not are_alone:
-        reasons["basis"] = phrase(
+        reasons["basis"] = message(
             "metrics are about different lists ({one} and {other}); evaluate both together: "
             "kragx score with both files, or one call of kragx.evaluate",
             one=looks["basis"],
@@ -173,7 +173,7 @@ def searches_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) ->
         )
     tokens, other_tokens = (entry.get("tokenizer") for entry in (looks, other_looks))
     if tokens != other_tokens and _reads_tokens(first) and _reads_tokens(second):
-        reasons["tokens"] = phrase(
+        reasons["tokens"] = message(
             "tokens of searches are known differently ({one} and {other})",
             one=shorten(tokens or "stated"),
             other=shorten(other_tokens or "stated"),
@@ -200,12 +200,12 @@ def _reads_tokens(settings: Mapping[str, Any]) -> bool:
 
 def _unsure(first: Scored, second: Scored) -> Iterator[str]:
     if None in (first.settings["dataset"]["hash"], second.settings["dataset"]["hash"]):
-        yield phrase(
+        yield message(
             "the gold set has no content hash; it is taken to be the same, as the queries are"
         )
     versions = [result.settings["versions"].get("kragx") for result in (first, second)]
     if versions[0] != versions[1]:
-        yield phrase(
+        yield message(
             "computed by different versions of kragx ({one} and {other})",
             one=versions[0],
             other=versions[1],
@@ -215,7 +215,7 @@ def _unsure(first: Scored, second: Scored) -> Iterator[str]:
 def _entries_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     """The entries that differ, at most three of them, in the order of their names; or nothing."""
     entries: list[str] = [
-        phrase(
+        message(
             "{name} {one} and {other}",
             name=name,
             one=shorten(first.get(name)),
@@ -225,7 +225,7 @@ def _entries_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) ->
         if first.get(name) != second.get(name)
     ]
     if len(entries) > 3:
-        entries[3:] = [phrase("and {n} more", n=len(entries) - 3)]
+        entries[3:] = [message("and {n} more", n=len(entries) - 3)]
     return joined(", ", entries)
 
 
@@ -239,7 +239,7 @@ def remarks_on(evaluations: Sequence[Evaluation], *, failures: bool = True) -> I
     for evaluation in evaluations:
         for remark in evaluation.remarks if failures else evaluation.further_remarks:
             yield warning(
-                phrase("{names}: {remark}", names=evaluation.name, remark=remark)
+                message("{names}: {remark}", names=evaluation.name, remark=remark)
                 if len(evaluations) > 1
                 else remark
             )

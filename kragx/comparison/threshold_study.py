@@ -30,8 +30,8 @@ from kragx.ground.printing import (
     Table,
     joined,
     listed,
+    message,
     number,
-    phrase,
     visible,
 )
 from kragx.metrics import MetricLike, listed as listed_metrics
@@ -110,14 +110,14 @@ class Sweep(Result):
             return
         match = method_label(self.match)
         for retriever, values in self.values.items():
-            yield Line(phrase("{retriever}, match: {match}", retriever=retriever, match=match))
+            yield Line(message("{retriever}, match: {match}", retriever=retriever, match=match))
             columns = {metric: list(map(number, means)) for metric, means in values.items()}
             n_matches = list(map(str, self.n_matches[retriever]))
-            yield self._table(phrase("threshold"), {phrase("matches"): n_matches, **columns})
+            yield self._table(message("threshold"), {message("matches"): n_matches, **columns})
         yield Line(
-            phrase("*: the chosen threshold")
+            message("*: the chosen threshold")
             if self.chosen in self.thresholds
-            else phrase(
+            else message(
                 "the chosen threshold {chosen:g} is none of those looked at", chosen=self.chosen
             )
         )
@@ -130,7 +130,7 @@ class Sweep(Result):
         columns = {
             name: list(map(number, values[grid.metric])) for name, values in self.values.items()
         }
-        yield self._table(phrase("{metric} under", metric=grid.metric), columns)
+        yield self._table(message("{metric} under", metric=grid.metric), columns)
 
     def _table(self, head: str, columns: Mapping[str, Sequence[str]]) -> Table:
         """Settings down; of many thresholds some, and the chosen one."""
@@ -153,10 +153,10 @@ class Sweep(Result):
         if (grid := self.of_grid) is None:
             return orders_warning(self.orders.values()) or ""
         pairs = [
-            phrase("{one} and {other}", one=visible(one), other=visible(other))
+            message("{one} and {other}", one=visible(one), other=visible(other))
             for one, other in grid.swapped
         ]
-        summary = phrase(
+        summary = message(
             "{metric} of one retriever under {n} settings of {of}."
             if len(self.values) < 2
             else "The order of retrievers by {metric} is the same under all {n} settings of {of}."
@@ -167,7 +167,7 @@ class Sweep(Result):
             metric=grid.metric,
             pairs=listed(pairs, _NAMED),
         )
-        right = phrase("Higher numbers make no setting the right one; labels do (kragx agree).")
+        right = message("Higher numbers make no setting the right one; labels do (kragx agree).")
         return joined(" ", (summary, right))
 
     def rows(self) -> Iterator[dict[str, Any]]:

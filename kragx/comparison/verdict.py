@@ -11,7 +11,7 @@ from kragx.comparison.comparison import Comparison
 from kragx.comparison.estimates import Difference, Estimate, Leader, definition_of
 from kragx.comparison.scores import direction
 from kragx.comparison.statistics import deciding, queries_needed
-from kragx.ground.printing import joined, listed, phrase
+from kragx.ground.printing import joined, listed, message
 
 MANY = 10
 """Beyond so many times the sample nobody can say how many queries would decide."""
@@ -37,7 +37,7 @@ def _too_few(comparison: Comparison) -> Recommendation:
     failed, best = comparison.not_comparable, comparison.best
     nothing = any(failure.nothing for failure in comparison.failures)
     if not comparison.retrievers:
-        text = phrase(
+        text = message(
             "Every retriever failed or returned nothing, so there is nothing to compare."
             if nothing
             else "Every retriever failed, so there is nothing to compare."
@@ -47,7 +47,7 @@ def _too_few(comparison: Comparison) -> Recommendation:
         )
         values = {"metric": comparison.primary, "failed": list(failed)}
         return Recommendation("no_winner", text, False, values)
-    text = phrase(
+    text = message(
         "There is one retriever, and so nothing to choose between; another, or earlier results "
         "(--earlier), can be set against it."
         if not failed
@@ -64,7 +64,7 @@ def _nobody(comparison: Comparison) -> Recommendation:
     """Nobody is best: values are not known, or searches do not say what the first metric sums."""
     name, means = comparison.primary, comparison.overall.means
     directed = direction(name) != "neither"
-    text = phrase(
+    text = message(
         "{metric} is not known for every question, so it does not say which retriever is best."
         if any(of_retriever[name].bounds for of_retriever in means.values())
         else "{metric} has no value by which retrievers differ, so it does not say which is best: "
@@ -116,7 +116,7 @@ def _between(comparison: Comparison, leader: Leader) -> Recommendation:
 def _use(comparison: Comparison, best: Estimate, rival: Difference) -> str:
     """That the best is to be used, and what it is better by than the one that comes next."""
     leaks = leak_of(comparison, rival.retriever) is not None
-    return phrase(
+    return message(
         "Use {best}, which leaks: in {metric} it is better than every other retriever that can be "
         "compared, with {value}. The next is {next}; the {difference}."
         if leaks and comparison.not_comparable
@@ -149,7 +149,7 @@ def _beaten(leader: Leader) -> Iterator[str]:
     """Whom the best is better than for certain, though it ties with others."""
     beaten = [difference for difference in leader.differences if difference.decided]
     if leader.tested and beaten:
-        yield phrase(
+        yield message(
             "{best} is better than {names}: the {difference}."
             if len(beaten) == 1
             else "{best} is better than {names}.",
@@ -172,7 +172,7 @@ def _nothing_found(comparison: Comparison) -> Recommendation:
     """The first metric is 0 for all, and maybe every other one too."""
     metric, view = comparison.primary, comparison.overall
     nothing = not any(view.finds(name) for name in view.means)
-    text = phrase(
+    text = message(
         "None found anything: {metric} is 0 for {every}, and so none is better. Look at the "
         "gold and the matcher first; kragx explain shows how near each document came."
         if nothing
@@ -212,7 +212,7 @@ def _opposite(comparison: Comparison, leader: Leader) -> dict[str, list[Differen
 
 def _opposed(differences: Sequence[Difference]) -> str:
     first, metrics = differences[0], [difference.metric for difference in differences]
-    return phrase(
+    return message(
         "But {retriever} is better than it in {metric}: the {difference}."
         if len(metrics) == 1
         else "But {retriever} is better than it in {metrics}: in {metric} the {difference}.",
@@ -225,21 +225,21 @@ def _opposed(differences: Sequence[Difference]) -> str:
 
 def every(comparison: Comparison) -> str:
     """All retrievers but those that failed on more than is tolerated: nothing is said of them."""
-    return phrase(
+    return message(
         "every retriever that can be compared" if comparison.not_comparable else "every retriever"
     )
 
 
 def _undecided(leader: Leader, rival: Difference, best: str) -> str:
     if leader.ties and all(tie.never_differs for tie in leader.ties):
-        return phrase(
+        return message(
             "{names} have the same value for every query in {metric}, {value} on average; the data "
             "does not say which is best.",
             names=listed([leader.best, *leader.tied]),
             metric=leader.metric,
             value=best,
         )
-    return phrase(
+    return message(
         "The data does not say which retriever is best in {metric}: {names} have the best value, "
         "{value}, but {reason}."
         if len(leader.shared) > 1
@@ -255,7 +255,7 @@ def _undecided(leader: Leader, rival: Difference, best: str) -> str:
 def _why_undecided(leader: Leader, rival: Difference) -> str:
     """What keeps the best value from making its retriever the best."""
     ties = tuple(name for name in leader.tied if name not in leader.shared)
-    return phrase(
+    return message(
         "it is a run's own number, which is not tested"
         if not leader.tested
         else "cannot be told from each other"
@@ -304,7 +304,7 @@ def needed_text(n_needed: tuple[int | None, int | None], n: int, *, many_more: b
     fewest, largest = n_needed
     if fewest is None and not many_more:
         return ""
-    return phrase(
+    return message(
         "So few queries ({n}) do not say how many would decide; some fifty are a start."
         if n < TELLING
         else "Many more queries would be needed to decide (there are {n:,})."

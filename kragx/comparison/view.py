@@ -8,7 +8,7 @@ from kragx.comparison.estimates import Difference, Estimate, Leader, definition_
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.presenting import bounds_note, mean_cell, micro_cell
 from kragx.evaluation.runs import SeveralRuns, runs_note
-from kragx.ground.printing import Cell, Name, Part, Result, Table, joined, phrase
+from kragx.ground.printing import Cell, Name, Part, Result, Table, joined, message
 from kragx.metrics.intervals import with_reasons
 
 FEW = 10
@@ -17,7 +17,7 @@ FEW = 10
 NO_VALUE = "(no value)"
 """What the slice of queries without a value is called."""
 
-STANDING = phrase("★ better than every other; = the best value, but a tie with ≈")
+STANDING = message("★ better than every other; = the best value, but a tie with ≈")
 """What the marks beside means say, wherever they stand."""
 
 
@@ -98,7 +98,7 @@ class View(Result):
         metrics = tuple(metrics)
         evaluated = {evaluation.name: evaluation for evaluation in evaluations}
         micro = evaluations[0] if len(evaluations) == 1 and evaluations[0].micro else None
-        columns = [phrase("metric"), *self.means, *([phrase("micro")] if micro else [])]
+        columns = [message("metric"), *self.means, *([message("micro")] if micro else [])]
         rows = [
             [
                 Cell(Name(metric, "metric"), code=True),
@@ -134,8 +134,8 @@ class View(Result):
     def differences_table(self, note: str = "") -> Table:
         """Each retriever against the baseline; of two the means stand beside their difference."""
         pair = list(self.means) if len(self.means) == 2 else []
-        words = [phrase("metric"), *([] if pair else [phrase("retriever")])]
-        heads = [phrase("difference"), phrase("interval"), "p", "d_z", phrase("win/tie/loss")]
+        words = [message("metric"), *([] if pair else [message("retriever")])]
+        heads = [message("difference"), message("interval"), "p", "d_z", message("win/tie/loss")]
         columns = [*words, *pair, *heads, "n", ""]
         rows = [
             [
@@ -154,7 +154,7 @@ class View(Result):
         leader = self.leaders.get(metric)
         if self.found_nothing(metric):
             elsewhere = any(self.finds(name) for name in self.means)
-            return Cell(phrase("0 for all") if elsewhere else phrase("none found anything"))
+            return Cell(message("0 for all") if elsewhere else message("none found anything"))
         if leader is None and len(self.means) != 1:
             return Cell("-")
         mean = self.means[leader.best if leader else next(iter(self.means))][metric]
@@ -162,7 +162,7 @@ class View(Result):
         if leader is not None and leader.decided:
             return Cell(f"{text} ★", "bold green", mean.ends)
         if leader is not None:
-            text = phrase(
+            text = message(
                 "not decided, {best}" if leader.tested else "not tested, {best}", best=text
             )
         return Cell(text, below=mean.ends)

@@ -51,12 +51,12 @@ from kragx.data.runs import (
 from kragx.data.searches import Search, Searches, Stage, last_stages as last_stages
 from kragx.data.source import Reading as Reading, stands_twice as stands_twice
 from kragx.data.text import (
-    Mender as Mender,
+    SurrogateRepair as SurrogateRepair,
     file_names as file_names,
+    id_difference as id_difference,
     look_alikes as look_alikes,
     normalise as normalise,
     plain_number as plain_number,
-    told_apart as told_apart,
 )
 from kragx.data.tokenizers import (
     TOKENIZERS,

@@ -18,7 +18,7 @@ from kragx.data.documents import clean_seconds
 from kragx.data.entries import Columns, Entries, SearchLists, are_whole, numbered, text_numbers
 from kragx.data.forbidden import FORBIDDEN, Forbidden
 from kragx.data.gold import Query, query_hash
-from kragx.data.lists import Bools, Floats, Lists, known_texts
+from kragx.data.lists import Bools, Floats, Lists, interned_texts
 from kragx.data.runs import Retrieved, Status, status_of
 from kragx.data.searches import Search, Stage
 from kragx.data.weights import INCLUSION, WEIGHT, weights_said
@@ -195,7 +195,7 @@ class BatchBuilder:
         try:
             for said in added:
                 size = said or usual
-                is_large = known_texts().n_characters - self._n_before > _MOST_NEW
+                is_large = interned_texts().n_characters - self._n_before > _MOST_NEW
                 if self._rows and (len(self._rows) >= size or is_large):
                     yield self.batch()
         except DataError:
@@ -262,8 +262,8 @@ class BatchBuilder:
 
     def _add(self, golds: Columns, docs: Columns, *row: Any) -> None:
         if not self._rows:  # not before: who takes a batch may have the texts forgotten meanwhile
-            known_texts().make_room()
-            self._n_before = known_texts().n_characters
+            interned_texts().make_room()
+            self._n_before = interned_texts().n_characters
         texts = golds.texts and text_numbers(golds.texts), docs.texts and text_numbers(docs.texts)
         self._rows.append((golds._replace(texts=texts[0]), docs._replace(texts=texts[1]), *row))
 

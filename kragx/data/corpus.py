@@ -23,12 +23,12 @@ from kragx.data.formats.jsonl import ending, first_line, read_records, read_whol
 from kragx.data.formats.text_files import ENDINGS, TextFiles
 from kragx.data.formats.trec import corpus_of, document, is_beir
 from kragx.data.gold import Gold, GoldDataset, Query, gold_place, rank_place
-from kragx.data.lists import known_texts
+from kragx.data.lists import interned_texts
 from kragx.data.problems import Problems
 from kragx.data.runs import Run
-from kragx.data.text import Mender, normalise
+from kragx.data.text import SurrogateRepair, normalise
 from kragx.ground.errors import DataError, UsageError, inside, shorten
-from kragx.ground.printing import joined, phrase
+from kragx.ground.printing import joined, message
 
 _SHOWN = 3  # of the ids that lack: enough to see what they have in common
 
@@ -139,7 +139,7 @@ class Corpus:
         """Questions whose forbidden items have the texts of their ids, beside what they say."""
         if batch.forbidden_texts is None:
             return batch
-        if batch.forbidden_texts.known is not known_texts().texts:  # forgotten meanwhile
+        if batch.forbidden_texts.known is not interned_texts().texts:  # forgotten meanwhile
             batch = Batch.of([*batch.rows()])
         items = (item for of_query in batch.forbidden or () for item in of_query or ())
         texts = (
@@ -243,7 +243,7 @@ class Lacking:
             )
             if ids
         )
-        compared = phrase("{method!r} compares texts", method=needed_by) if needed_by else ""
+        compared = message("{method!r} compares texts", method=needed_by) if needed_by else ""
         return LackingError(
             joined("; ", [names, *(joined(": ", other) for other in others), compared]),
             field=side,
@@ -255,18 +255,18 @@ class Lacking:
     def _named(self, ids: Sequence[str | None], places: Iterable[str]) -> str:
         """How many they are, and the first few with their places."""
         firsts = [
-            phrase("{id} ({place})", id=shorten(doc_id), place=place)
+            message("{id} ({place})", id=shorten(doc_id), place=place)
             for doc_id, place in zip(ids[:_SHOWN], places)
         ]
         if len(ids) > _SHOWN:
-            firsts.append(phrase("{n:,} more", n=len(ids) - _SHOWN))
+            firsts.append(message("{n:,} more", n=len(ids) - _SHOWN))
         if self.corpus.source is None:
-            return phrase(
+            return message(
                 "1 id has no text: {names}" if len(ids) == 1 else "{n:,} ids have no text: {names}",
                 n=len(ids),
                 names=joined(", ", firsts),
             )
-        return phrase(
+        return message(
             "1 id has no text and is not in the corpus {corpus} (whose first is {first!r}): {names}"
             if len(ids) == 1
             else "{n:,} ids have no text and are not in the corpus {corpus} (whose first is "
@@ -384,10 +384,10 @@ def _entries(source: object, name: str) -> _Entries:
                 yield from _of_records(_records(file, texts), str(file))
         texts.warn()
     elif isinstance(source, Mapping):
-        mender = Mender()
+        repair = SurrogateRepair()
         for key, value in source.items():
-            doc = as_doc(value, mender)
-            yield f"{name}: {key!r}", replace(doc, id=clean_id(key, mender))
+            doc = as_doc(value, repair)
+            yield f"{name}: {key!r}", replace(doc, id=clean_id(key, repair))
     elif tabular.is_frame(source):
         yield from _of_rows(tabular.rows_of_frame(source), name)
     elif isinstance(source, Iterable):
@@ -417,7 +417,7 @@ def _records(path: str | Path, texts: TextFiles) -> Iterable[tuple[int, Any]]:
         return [] if record is None else [(1, record)]
     problems = Problems(str(path), strict=True)
     first = first_line(path) if ending(path) == ".json" else ""
-    whole = read_whole(path, first, problems.mender) if first else None
+    whole = read_whole(path, first, problems.repair) if first else None
     if whole is None:
         return read_records(path, problems)
     value, lines = whole
@@ -433,11 +433,11 @@ def _of_records(
     path: str,
     read: Callable[[Any], object] = document,
 ) -> _Entries:
-    mender = Mender()
+    repair = SurrogateRepair()
     for number, record in records:
         place = f"{path}:{number}"
         with inside(path=place):
-            doc = as_doc(read(record), mender, strings=False)
+            doc = as_doc(read(record), repair, strings=False)
         yield place, doc
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeGuard, TypeVar
 from uuid import UUID
 
 from kragx.data.foreign import answer_list, foreign_fields
-from kragx.data.text import Mender, normalise
+from kragx.data.text import SurrogateRepair, normalise
 from kragx.ground.errors import DataError, nearest, shorten
 
 _Value = TypeVar("_Value")
@@ -71,7 +71,7 @@ def normal_form(text: str) -> str:
     return text if normalised == text else normalised
 
 
-def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
+def as_doc(value: object, repair: SurrogateRepair, strings: bool = True) -> Doc:
     """Read another library's document, a mapping, a string or a `Doc`; `value` is not changed.
 
     Other libraries are LangChain, LlamaIndex, Haystack and databases (`foreign_fields`).
@@ -89,7 +89,7 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
             try:
                 return chunk_of(value)
             except UnicodeEncodeError:
-                return Doc(text=mender.mend(value))
+                return Doc(text=repair.text(value))
         raise DataError(
             "an object is expected, not the string {value}",
             remedy='write {{"id": ...}} or {{"text": ...}}',
@@ -108,7 +108,7 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
             "or Haystack, a mapping with 'text' or 'id', or a string",
             value=named(value),
         )
-    cleaned = clean_fields(fields, _FIELDS, mender, strings)
+    cleaned = clean_fields(fields, _FIELDS, repair, strings)
     doc = Doc(*cleaned, clean_score(fields.get("score")))
     if doc.id is None and doc.text is None:
         raise DataError("a document needs 'id' or 'text'; this one has neither")
@@ -116,7 +116,7 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
 
 
 def as_docs(
-    values: Iterable[object], mender: Mender, place: str = "", strings: bool = True
+    values: Iterable[object], repair: SurrogateRepair, place: str = "", strings: bool = True
 ) -> tuple[Doc, ...]:
     """`as_doc` for a ranked list; an error says the `place` where it happened and at which rank.
 
@@ -128,8 +128,8 @@ def as_docs(
     def ranked(value: object) -> Doc:
         if strings and isinstance(value, (tuple, list)) and is_pair(value):
             document, score = value
-            return replace(as_doc(document, mender), score=clean_score(score))
-        return as_doc(value, mender, strings)
+            return replace(as_doc(document, repair), score=clean_score(score))
+        return as_doc(value, repair, strings)
 
     return clean_each(values, ranked, place and f"{place}, rank")
 
@@ -176,7 +176,7 @@ def clean_each(
 
 
 def clean_fields(
-    value: Mapping[str, Any], names: KeysView[str], mender: Mender, strings: bool
+    value: Mapping[str, Any], names: KeysView[str], repair: SurrogateRepair, strings: bool
 ) -> tuple[str | None, str | None, Mapping[str, Any]]:
     """The id, text and metadata of a mapping; `strings` is False in files, as of `as_doc`.
 
@@ -187,9 +187,9 @@ def clean_fields(
         raise unknown_field(next(str(name) for name in value if name not in names), names)
     text = value["text"] if "text" in value else value.get("page_content", value.get("content"))
     return (
-        clean_id(value.get("id"), mender),
-        None if text is None else clean_text(text, mender),
-        clean_metadata(value.get("metadata"), mender if strings else None),
+        clean_id(value.get("id"), repair),
+        None if text is None else clean_text(text, repair),
+        clean_metadata(value.get("metadata"), repair if strings else None),
     )
 
 
@@ -205,7 +205,7 @@ def refuse_unknown(value: Mapping[str, Any], names: KeysView[str]) -> None:
         raise unknown_field(str(min(unknown)), names)
 
 
-def clean_text(value: object, mender: Mender) -> str:
+def clean_text(value: object, repair: SurrogateRepair) -> str:
     """`value` if it is a string, mended; else a `DataError`."""
     if not isinstance(value, str):
         raise DataError(
@@ -214,10 +214,10 @@ def clean_text(value: object, mender: Mender) -> str:
             kind=type(value).__name__,
             value=shorten(value),
         )
-    return mender.mend(value)
+    return repair.text(value)
 
 
-def clean_id(value: object, mender: Mender) -> str | None:
+def clean_id(value: object, repair: SurrogateRepair) -> str | None:
     """An id as a string (of a whole number its digits, of a UUID its text), None if there is none.
 
     Raises:
@@ -229,7 +229,7 @@ def clean_id(value: object, mender: Mender) -> str | None:
     if isinstance(value, str):
         if not value or value.isspace():
             raise DataError("the id is empty", remedy="remove it or fill it in")
-        return mender.mend(value)
+        return repair.text(value)
     if not isinstance(value, bool) and isinstance(value, (Integral, UUID)):  # numpy's too
         return str(value)
     raise DataError(
@@ -239,9 +239,9 @@ def clean_id(value: object, mender: Mender) -> str | None:
     )
 
 
-def needed_id(value: object, mender: Mender) -> str:
+def needed_id(value: object, repair: SurrogateRepair) -> str:
     """The same where an id cannot be left out: in a list of ids, or as a key."""
-    doc_id = clean_id(value, mender)
+    doc_id = clean_id(value, repair)
     if doc_id is None:
         raise DataError("the id is empty", remedy="remove it or fill it in")
     return doc_id
@@ -318,10 +318,10 @@ def _as_number(value: object) -> float | None:
         return nan
 
 
-def clean_metadata(value: object, mender: Mender | None = None) -> Mapping[str, Any]:
+def clean_metadata(value: object, repair: SurrogateRepair | None = None) -> Mapping[str, Any]:
     """A copy of a metadata mapping, empty if there is none; else a `DataError`.
 
-    `mender` mends the texts within; None for what a file holds, which was mended as it was read.
+    `repair` mends the texts within; None for what a file holds, which was mended as it was read.
     """
     if value is None:
         return {}
@@ -329,8 +329,8 @@ def clean_metadata(value: object, mender: Mender | None = None) -> Mapping[str, 
         message = f"must be a mapping (a JSON object), not {type(value).__name__}"
         raise DataError(message, field="metadata")
     # Whoever mends a plain dict makes another one anyway.
-    copied = value if mender is not None and type(value) is dict else dict(value)
-    return copied if mender is None else mender.mend_within(copied)
+    copied = value if repair is not None and type(value) is dict else dict(value)
+    return copied if repair is None else repair.value(copied)
 
 
 def is_lacking(value: Any) -> bool:
@@ -358,14 +358,14 @@ def value_at(metadata: Mapping[str, Any], path: str) -> Any:
     return metadata[path]
 
 
-def ranked(answer: Any, mender: Mender, place: str) -> tuple[Doc, ...]:
+def ranked(answer: Any, repair: SurrogateRepair, place: str) -> tuple[Doc, ...]:
     """The ranked documents of an answer.
 
     Args:
         answer: a sequence of documents or of ``(document, score)`` pairs; scores by id, which are
             ranked as a TREC run; a mapping in which one list holds documents, as LangChain's chains
             give it (``{"context": [...]}``); or what a database's client gave (`answer_list`).
-        mender: mends their texts.
+        repair: mends their texts.
         place: for errors.
 
     Raises:
@@ -374,7 +374,7 @@ def ranked(answer: Any, mender: Mender, place: str) -> tuple[Doc, ...]:
     entries: Any = answer if type(answer) is list else answer_list(answer)
     if entries is None and isinstance(answer, Mapping):
         if _are_scores(answer):
-            scores = ((needed_id(key, mender), key, score) for key, score in answer.items())
+            scores = ((needed_id(key, repair), key, score) for key, score in answer.items())
             return rank_by_score(
                 [
                     Doc(doc_id, score=clean_score(score, f"the score of {key!r}"))
@@ -385,7 +385,7 @@ def ranked(answer: Any, mender: Mender, place: str) -> tuple[Doc, ...]:
     entries = answer if entries is None else entries
     if type(entries) is not list and not _is_list(entries):
         raise _no_list(answer, "a list of documents is expected")
-    return as_docs(entries, mender, place)
+    return as_docs(entries, repair, place)
 
 
 def rank_by_score(docs: Sequence[Doc]) -> tuple[Doc, ...]:

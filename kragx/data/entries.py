@@ -15,7 +15,7 @@ import numpy as np
 
 from kragx.data.documents import Doc, key_of
 from kragx.data.gold import Gold
-from kragx.data.lists import Bools, Floats, Ints, Lists, known_texts
+from kragx.data.lists import Bools, Floats, Ints, Lists, interned_texts
 from kragx.data.runs import Retrieved
 from kragx.data.searches import UNKNOWN_DOC, Search, distinct_docs, lanes_of
 
@@ -165,7 +165,7 @@ class Entries:
         texts, *others = columns
         numbers = np.full(sum(sizes), NO_TEXT) if texts is None else np.array(texts, np.int64)
         n_entries = np.array(sizes if n is None else n, np.int64)
-        return cls(Lists(known_texts().texts, numbers, n_entries), *others)
+        return cls(Lists(interned_texts().texts, numbers, n_entries), *others)
 
     @cached_property
     def values(self) -> Floats:
@@ -262,15 +262,15 @@ class Entries:
 def text_numbers(texts: Sequence[str | None]) -> list[int]:
     """The numbers of texts among the known ones."""
     if None not in texts:
-        return known_texts().numbers(texts)  # type: ignore[arg-type]
-    numbers = iter(known_texts().numbers(text for text in texts if text is not None))
+        return interned_texts().numbers(texts)  # type: ignore[arg-type]
+    numbers = iter(interned_texts().numbers(text for text in texts if text is not None))
     return [NO_TEXT if text is None else next(numbers) for text in texts]
 
 
 def numbered(texts: Sequence[str | None], n: Sequence[int]) -> Lists:
     """Texts, n of each question, by their numbers among the known ones."""
     numbers = np.array(text_numbers(texts), np.int64)
-    return Lists(known_texts().texts, numbers, np.array(n, np.int64))
+    return Lists(interned_texts().texts, numbers, np.array(n, np.int64))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from kragx.data.documents import clean_each, clean_id, clean_text, present
-from kragx.data.text import Mender
+from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, inside, nearest, shorten
 
 FORBIDDEN = "forbidden"
@@ -100,7 +100,7 @@ _FIELDS = dict.fromkeys(field.name for field in fields(Forbidden)).keys()
 _UNSAID = ("why", FORBIDDEN)
 
 
-def as_forbidden(value: object, mender: Mender) -> Forbidden:
+def as_forbidden(value: object, repair: SurrogateRepair) -> Forbidden:
     """Read a forbidden item: a `Forbidden`, or a mapping as in a gold file.
 
     Raises:
@@ -121,11 +121,11 @@ def as_forbidden(value: object, mender: Mender) -> Forbidden:
     for name in _FIELDS:
         if value.get(name) is not None:
             with inside(name):
-                made[name] = _CLEANERS[name](value[name], mender)
+                made[name] = _CLEANERS[name](value[name], repair)
     return Forbidden(**made)
 
 
-def _place(value: object, _: Mender) -> int:
+def _place(value: object, _: SurrogateRepair) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     # Tables have whole numbers as 3.0.
@@ -134,14 +134,14 @@ def _place(value: object, _: Mender) -> int:
     raise DataError("must be a whole number, not {value}", value=shorten(value))
 
 
-_CLEANERS: Mapping[str, Callable[[Any, Mender], Any]] = {
+_CLEANERS: Mapping[str, Callable[[Any, SurrogateRepair], Any]] = {
     **dict.fromkeys(("id", "superseded_by"), clean_id),
     **dict.fromkeys(("text", "source", "why"), clean_text),
     **dict.fromkeys(("start", "end"), _place),
 }
 
 
-def all_forbidden(values: object, mender: Mender) -> tuple[Forbidden, ...] | None:
+def all_forbidden(values: object, repair: SurrogateRepair) -> tuple[Forbidden, ...] | None:
     """The forbidden items of a question; None where nobody says whether anything is.
 
     Raises:
@@ -156,7 +156,7 @@ def all_forbidden(values: object, mender: Mender) -> tuple[Forbidden, ...] | Non
             remedy="write [] where somebody has looked and nothing is",
             values=shorten(values),
         )
-    items = clean_each(values, lambda value: as_forbidden(value, mender), field=FORBIDDEN)
+    items = clean_each(values, lambda value: as_forbidden(value, repair), field=FORBIDDEN)
     check_versions(items)
     return items
 

@@ -29,11 +29,11 @@ from kragx.data.foreign import foreign_fields
 from kragx.data.lists import Floats
 from kragx.data.pages import page_gold
 from kragx.data.rules import RuleSet
-from kragx.data.text import Mender
+from kragx.data.text import SurrogateRepair
 from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight, unequal, weights_of
 from kragx.ground.errors import DataError, UsageError, inside, shorten
-from kragx.ground.messages import Phrase
-from kragx.ground.printing import Line, Part, Shown, phrase, visible
+from kragx.ground.messages import Message
+from kragx.ground.printing import Line, Part, Shown, message, visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +66,14 @@ class Gold:
             raise DataError("'grade' must be a finite number, not {grade!r}", grade=self.grade)
 
 
-def gold_place(query_id: str, number: int) -> Phrase:
+def gold_place(query_id: str, number: int) -> Message:
     """Where a gold item stands, for a message; numbers begin with 1."""
-    return phrase("query {query!r}, gold {n}", query=query_id, n=number)
+    return message("query {query!r}, gold {n}", query=query_id, n=number)
 
 
-def rank_place(query_id: str, rank: int) -> Phrase:
+def rank_place(query_id: str, rank: int) -> Message:
     """Where a retrieved document stands."""
-    return phrase("query {query!r}, rank {n}", query=query_id, n=rank)
+    return message("query {query!r}, rank {n}", query=query_id, n=rank)
 
 
 def named_items(position: int, gold: Gold) -> Iterator[tuple[str, Gold | Doc]]:
@@ -105,7 +105,7 @@ class Turn:
         return {"role": self.role, "content": self.content}
 
 
-def as_turns(values: object, mender: Mender) -> tuple[Turn, ...]:
+def as_turns(values: object, repair: SurrogateRepair) -> tuple[Turn, ...]:
     """The earlier turns of a question: mappings with role and content.
 
     Raises:
@@ -124,15 +124,15 @@ def as_turns(values: object, mender: Mender) -> tuple[Turn, ...]:
         if not isinstance(value, Mapping):
             raise DataError("must have role and content, not {value}", value=shorten(value))
         refuse_unknown(value, _OF_TURNS)
-        role, content = (_said(value.get(name), name, mender) for name in _OF_TURNS)
+        role, content = (_said(value.get(name), name, repair) for name in _OF_TURNS)
         return Turn(_ROLES.get(role, role), content)
 
     return clean_each(values, turn)
 
 
-def _said(value: object, name: str, mender: Mender) -> str:
+def _said(value: object, name: str, repair: SurrogateRepair) -> str:
     with inside(name):
-        text = clean_text(value, mender)
+        text = clean_text(value, repair)
     if not text.strip():
         problem = "nothing was said" if name == "content" else "must say who spoke"
         raise DataError(problem, field=name, remedy="leave the turn out")
@@ -179,7 +179,7 @@ class Query:
 
     def __post_init__(self) -> None:
         if self.forbidden is not None:  # in Python mappings are items, too
-            items = all_forbidden(self.forbidden, Mender())
+            items = all_forbidden(self.forbidden, SurrogateRepair())
             object.__setattr__(self, FORBIDDEN, items)
         # Nearly all are 1.0, which needs no check.
         if type(self.weight) is not float or self.weight != 1.0:
@@ -295,7 +295,7 @@ class GoldDataset(Shown):
         """How many questions and gold items there are."""
         n_items = sum(len(query.gold) for query in self)
         yield Line(
-            phrase(
+            message(
                 "gold set {name}: {n} questions, {items} gold items",
                 name=self.name,
                 n=len(self),
@@ -322,7 +322,7 @@ class GoldDataset(Shown):
             unanswerable: ids of the queries that nothing answers; they have no gold.
             name: names the set in results.
         """
-        mender = Mender()
+        repair = SurrogateRepair()
         by_id = numbered(gold)
         for query_id, items in by_id:
             if type(items) is not list and foreign_fields(items) is not None:
@@ -338,15 +338,15 @@ class GoldDataset(Shown):
                 n_queries=len(queries),
                 n_by_id=len(by_id),
             )
-        texts = clean_each(queries or (), lambda text: clean_text(text, mender), field="queries")
+        texts = clean_each(queries or (), lambda text: clean_text(text, repair), field="queries")
         rows = list[Query]()
         for (query_id, items), text in zip_longest(by_id, texts):
-            golds = as_golds(items, mender, f"query {query_id!r}")
+            golds = as_golds(items, repair, f"query {query_id!r}")
             answerable = False if query_id in unanswerable else None
             rows.append(Query(query_id, text, golds, answerable=answerable))
         if unanswerable:
             _check_unanswerable(rows, unanswerable)
-        return cls(tuple(rows), name=name, n_replaced_surrogates=mender.surrogates)
+        return cls(tuple(rows), name=name, n_replaced_surrogates=repair.surrogates)
 
 
 def _check_unanswerable(queries: Sequence[Query], ids: Collection[str]) -> None:
@@ -444,7 +444,7 @@ def check_unique(query_ids: Iterable[str], place: str) -> None:
         ids.add(query_id)
 
 
-def as_golds(items: object, mender: Mender, place: str) -> tuple[Gold, ...]:
+def as_golds(items: object, repair: SurrogateRepair, place: str) -> tuple[Gold, ...]:
     """Read the gold items of one query: a list of them, or ``{document id: grade}``."""
     if isinstance(items, Mapping):
         items = [{"id": key, "grade": grade} for key, grade in items.items()]
@@ -454,13 +454,13 @@ def as_golds(items: object, mender: Mender, place: str) -> tuple[Gold, ...]:
             place=place,
             kind=type(items).__name__,
         )
-    return clean_each(items, partial(as_gold, mender=mender), f"{place}, gold")
+    return clean_each(items, partial(as_gold, repair=repair), f"{place}, gold")
 
 
 _GOLD_FIELDS = dict.fromkeys(("id", *TEXT_FIELDS, "grade", "alternatives", "metadata")).keys()
 
 
-def as_gold(value: object, mender: Mender, strings: bool = True) -> Gold:
+def as_gold(value: object, repair: SurrogateRepair, strings: bool = True) -> Gold:
     """Read a gold item: a `Gold`, a mapping as in a gold file, or what `as_doc` reads.
 
     `strings` is False in files, as of `as_doc`.
@@ -471,11 +471,11 @@ def as_gold(value: object, mender: Mender, strings: bool = True) -> Gold:
     if isinstance(value, Gold):
         return value
     if not isinstance(value, Mapping):
-        doc = as_doc(value, mender, strings)
+        doc = as_doc(value, repair, strings)
         return Gold(id=doc.id, text=doc.text, metadata=doc.metadata)
     if not value.keys().isdisjoint(("doc", "pages")):
         value = page_gold(value)
-    doc_id, text, metadata = clean_fields(value, _GOLD_FIELDS, mender, strings)
+    doc_id, text, metadata = clean_fields(value, _GOLD_FIELDS, repair, strings)
     grade = clean_number(value.get("grade"), "grade")
     alternatives = value.get("alternatives")
     if alternatives is None:
@@ -490,7 +490,7 @@ def as_gold(value: object, mender: Mender, strings: bool = True) -> Gold:
         text=text,
         grade=1.0 if grade is None else grade,
         alternatives=clean_each(
-            alternatives, lambda doc: as_doc(doc, mender, strings), field="alternatives"
+            alternatives, lambda doc: as_doc(doc, repair, strings), field="alternatives"
         ),
         metadata=metadata,
     )

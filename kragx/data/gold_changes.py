@@ -13,7 +13,7 @@ from kragx.data.gold import Gold, Query, named_items
 from kragx.data.text import normalise
 from kragx.data.weights import INCLUSION, WEIGHT
 from kragx.ground.errors import shorten
-from kragx.ground.printing import joined, phrase, visible
+from kragx.ground.printing import joined, message, visible
 
 Kind = Literal["gold", "ids", "moved", "judged", "labels"]
 
@@ -28,24 +28,24 @@ _WIDTH = 48
 """Characters of a value that are shown."""
 
 WORDS: Mapping[str, str] = {
-    "question": phrase("question"),
-    "history": phrase("earlier turns"),
-    "reference": phrase("reference"),
-    "facts": phrase("facts"),
-    FORBIDDEN: phrase("forbidden"),
-    "gold added": phrase("gold added"),
-    "gold dropped": phrase("gold dropped"),
-    "grade": phrase("grade"),
-    "moved": phrase("moved"),
-    "text": phrase("text"),
-    "alternatives": phrase("alternatives"),
-    "gold metadata": phrase("gold metadata"),
-    "label": phrase("label"),
-    "added": phrase("added"),
-    "dropped": phrase("dropped"),
-    "questions": phrase("questions"),
-    "texts of gold": phrase("texts of gold"),
-    "ids of gold": phrase("ids of gold"),
+    "question": message("question"),
+    "history": message("earlier turns"),
+    "reference": message("reference"),
+    "facts": message("facts"),
+    FORBIDDEN: message("forbidden"),
+    "gold added": message("gold added"),
+    "gold dropped": message("gold dropped"),
+    "grade": message("grade"),
+    "moved": message("moved"),
+    "text": message("text"),
+    "alternatives": message("alternatives"),
+    "gold metadata": message("gold metadata"),
+    "label": message("label"),
+    "added": message("added"),
+    "dropped": message("dropped"),
+    "questions": message("questions"),
+    "texts of gold": message("texts of gold"),
+    "ids of gold": message("ids of gold"),
 }
 """What is said of changes; names of fields are said as they are."""
 
@@ -81,9 +81,9 @@ class FieldChange:
         name = joined(" ", [label, visible(self.field)]) if is_named else label
         if self.what in ("gold added", "gold dropped"):
             grade = self.after if self.before is None else self.before
-            return phrase("{what} (grade {grade:g})", what=name, grade=grade)
+            return message("{what} (grade {grade:g})", what=name, grade=grade)
         before, after = _value_text(self.before), _value_text(self.after)
-        return phrase("{what}: {before} → {after}", what=name, before=before, after=after)
+        return message("{what}: {before} → {after}", what=name, before=before, after=after)
 
     def __str__(self) -> str:
         return self.text
@@ -300,9 +300,9 @@ def _cut(text: str) -> str:
 def _value_text(value: Any) -> str:
     match value:
         case None | []:
-            return phrase("none")
+            return message("none")
         case bool():
-            return phrase("yes") if value else phrase("no")
+            return message("yes") if value else message("no")
         case str():
             return _cut(visible(value))
     return f"{value:g}" if isinstance(value, float) else visible(shorten(value, _WIDTH))

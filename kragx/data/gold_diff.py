@@ -27,7 +27,7 @@ from kragx.data.gold_changes import WORDS, FieldChange, Kind, forms, question_ch
 from kragx.data.reading import read_results
 from kragx.data.released import release_of
 from kragx.data.text import normalise
-from kragx.ground.printing import Line, Part, Result, Table, joined, phrase, visible, warning
+from kragx.ground.printing import Line, Part, Result, Table, joined, message, visible, warning
 
 State = Literal["added", "dropped", "changed"]
 
@@ -115,7 +115,7 @@ class GoldDiff(Result):
     def describe(self, *, full: bool = False) -> Iterator[Part]:
         """Whether results of the two may be compared, then what changed; `full` lists it all."""
         sides = (
-            phrase("{name}: {n} questions", name=gold_name(settings), n=n)
+            message("{name}: {n} questions", name=gold_name(settings), n=n)
             for settings, n in ((self.old, self.n_old), (self.new, self.n_new))
         )
         yield Line(joined(" → ", sides))
@@ -123,7 +123,7 @@ class GoldDiff(Result):
         yield from map(warning, self.remarks)
         if self.counts:
             numbers = (
-                phrase("{name}: {n}", name=WORDS.get(kind, kind), n=n)
+                message("{name}: {n}", name=WORDS.get(kind, kind), n=n)
                 for kind, n in self.counts.items()
             )
             yield Line(joined("; ", numbers))
@@ -135,8 +135,8 @@ class GoldDiff(Result):
         if rows:
             visible_rows = rows if full else rows[:SHOWN]
             n_more = len(rows) - len(visible_rows)
-            note = phrase("and {n} more: --full, or --format json", n=n_more) if n_more else ""
-            heads = [phrase("id"), phrase("question"), phrase("what changed")]
+            note = message("and {n} more: --full, or --format json", n=n_more) if n_more else ""
+            heads = [message("id"), message("question"), message("what changed")]
             yield Table(heads, visible_rows, words=3, note=note)
 
     @property
@@ -144,25 +144,25 @@ class GoldDiff(Result):
         """Whether results of the two may be compared, in a sentence."""
         n = self.n_old + len(self.of("added"))
         if self.comparable:
-            return phrase(
+            return message(
                 "the same gold: all {n} questions can be compared between results of the two", n=n
             )
         states = Counter[str](question.state for question in self.differing())
         numbers = {
-            "changed": phrase("{n} changed", n=states["changed"]),
-            "added": phrase("{n} added", n=states["added"]),
-            "dropped": phrase("{n} dropped", n=states["dropped"]),
+            "changed": message("{n} changed", n=states["changed"]),
+            "added": message("{n} added", n=states["added"]),
+            "dropped": message("{n} dropped", n=states["dropped"]),
         }
-        differ = phrase(
+        differ = message(
             "{n} of {of} questions differ ({numbers})",
             n=states.total(),
             of=n,
             numbers=joined(", ", (text for state, text in numbers.items() if states[state])),
         )
         same = (
-            phrase("results of the two can be compared on the rest, {n}", n=self.n_same)
+            message("results of the two can be compared on the rest, {n}", n=self.n_same)
             if self.n_same
-            else phrase("no results of the two can be compared")
+            else message("no results of the two can be compared")
         )
         return joined("; ", [differ, same])
 
@@ -172,20 +172,20 @@ class GoldDiff(Result):
         yield from self.cautions
         kinds = self.kinds
         of_kind = {
-            "ids": phrase(
+            "ids": message(
                 "of those that differ {n} have gold with the same text under another id: matchers "
                 "that compare texts compare them, too",
                 n=kinds["ids"],
             ),
-            "moved": phrase(
+            "moved": message(
                 "in {n} of these gold is the same text, moved to other chunks (kragx gold move)",
                 n=kinds["moved"],
             ),
-            "judged": phrase(
+            "judged": message(
                 "in {n} more only documents of grade 0 differ: no metric but 'judged' reads them",
                 n=kinds["judged"],
             ),
-            "labels": phrase(
+            "labels": message(
                 "in {n} more only labels differ: slices read them, no metric does",
                 n=kinds["labels"],
             ),
@@ -193,9 +193,9 @@ class GoldDiff(Result):
         yield from (text for kind, text in of_kind.items() if kinds[kind])
         is_told = self.questions or self.not_compared or self.cautions
         if self.old["hash"] != self.new["hash"] and not is_told:
-            yield phrase("only the Unicode form, white space or the order of gold items differs")
+            yield message("only the Unicode form, white space or the order of gold items differs")
         for name in self.not_compared:
-            yield phrase(
+            yield message(
                 "not compared, as one of the two holds none at all: {name}", name=WORDS[name]
             )
 
@@ -225,7 +225,7 @@ def diff_gold(old: GoldDataset, new: GoldDataset) -> GoldDiff:
             questions.append(QuestionChange(query.id, text, state, changes))
     cautions: tuple[str, ...] = ()
     if old.forbidden != new.forbidden:
-        cautions = (phrase("the rules that forbid documents differ"),)
+        cautions = (message("the rules that forbid documents differ"),)
     settings = old.settings, new.settings
     return GoldDiff(*settings, len(old), len(new), tuple(questions), lacking, cautions)
 
@@ -252,7 +252,7 @@ def diff_files(old: str | Path, new: str | Path) -> GoldDiff:
         if (release := release_of(path)) is not None:
             version = release.version
             if changed := release.changed(dataset.content_hash):
-                version = phrase("{version}, changed since", version=version)
+                version = message("{version}, changed since", version=version)
                 cautions.append(joined(": ", [str(path), changed]))
             dataset = replace(dataset, name=release.name, version=version)
         sides.append(dataset)
@@ -278,7 +278,7 @@ def gold_name(settings: Mapping[str, Any]) -> str:
     """A gold set as people tell it from others: name, version, and the beginning of its hash."""
     name, version, content = visible(settings["name"]), settings["version"], settings["hash"][:12]
     if version is None:
-        return phrase("{name}, sha256 {hash}", name=name, hash=content)
-    return phrase(
+        return message("{name}, sha256 {hash}", name=name, hash=content)
+    return message(
         "{name} version {version}, sha256 {hash}", name=name, version=version, hash=content
     )

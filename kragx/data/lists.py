@@ -73,7 +73,7 @@ def parts(lengths: Ints, limit: int = _MOST_AT_ONCE) -> Iterator[slice]:
 # -- texts by number -------------------------------------------------------------------------------
 
 
-class KnownTexts:
+class InternedTexts:
     """Gives each distinct text a number, from 0.
 
     Attributes:
@@ -113,18 +113,18 @@ class _OfThread(local):
     """What a thread knows: numbers of one batch are those of one time."""
 
     def __init__(self) -> None:
-        self.texts = KnownTexts()
+        self.texts = InternedTexts()
 
 
 _HERE = _OfThread()
 
 
-def known_texts() -> KnownTexts:
+def interned_texts() -> InternedTexts:
     """The texts that were read in this thread, in whatever files and parts they came."""
     return _HERE.texts
 
 
-class OfTexts:
+class NumberOfText:
     """A number that is made of each text, once, until the texts are forgotten.
 
     Args:
@@ -148,7 +148,7 @@ class OfTexts:
         """That of each text.
 
         Args:
-            texts: `KnownTexts.texts`.
+            texts: `InternedTexts.texts`.
             numbers: which of them.
         """
         # Another list: the texts were forgotten meanwhile, and numbers mean others.
@@ -166,7 +166,7 @@ class OfTexts:
         return values
 
 
-class Forms(OfTexts):
+class Forms(NumberOfText):
     """Texts as somebody reads them, each read once and known by number.
 
     Args:
@@ -174,7 +174,7 @@ class Forms(OfTexts):
     """
 
     def __init__(self, read: Callable[[str], str]) -> None:
-        self._forms = KnownTexts()
+        self._forms = InternedTexts()
         super().__init__(self._forms.numbers, read)
 
     @property

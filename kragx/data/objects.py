@@ -18,7 +18,7 @@ from kragx.data.formats.format import Format
 from kragx.data.formats.other_tools import DEEPEVAL, RAGAS
 from kragx.data.formats.tabular import is_frame, rows_of_frame
 from kragx.data.gold import GoldDataset, Query, as_golds
-from kragx.data.text import Mender
+from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, UsageError, shorten
 
 GOLD, RESULTS = frozenset({"gold"}), frozenset({"results"})
@@ -220,7 +220,9 @@ def examples_gold(
             Query(
                 str(example.id),
                 text,
-                gold=as_golds(items if isinstance(items, list) else [items], Mender(), location),
+                gold=as_golds(
+                    items if isinstance(items, list) else [items], SurrogateRepair(), location
+                ),
                 reference=None if reference is None else outputs.get(reference),
                 metadata=dict(getattr(example, "metadata", None) or {}),
             )

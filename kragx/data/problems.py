@@ -4,10 +4,10 @@ import warnings
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kragx.data.text import Mender
+from kragx.data.text import SurrogateRepair
 from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import DataError
-from kragx.ground.printing import joined, phrase
+from kragx.ground.printing import joined, message
 
 
 class DataWarning(UserWarning):
@@ -43,16 +43,14 @@ class Problem:
 
         Of a file it says what lists them.
         """
-        message = phrase(
+        text = message(
             "{problem} (and {n} more; 'kragx gold validate' lists them)"
             if is_file
             else "{problem} (and {n} more)",
             problem=self.message,
             n=n_more,
         )
-        return DataError(
-            message if n_more else self.message, path=self._place, field=self.field or ""
-        )
+        return DataError(text if n_more else self.message, path=self._place, field=self.field or "")
 
     @property
     def text(self) -> str:
@@ -75,7 +73,7 @@ class Problems:
         file: the file's path; of what is no file, what it is.
         strict: an error is raised instead, so that reading ends there; warnings are passed over.
         found: what was added.
-        mender: replaces the file's lone surrogates, and counts them.
+        repair: replaces the file's lone surrogates, and counts them.
         is_file: whether it is one, which commands can read.
         encoding: of the file, where it had to be guessed.
         n_numbered: how many rows without an id have their number as one.
@@ -85,7 +83,7 @@ class Problems:
     strict: bool = field(default=False, kw_only=True)
     is_file: bool = field(default=True, kw_only=True)
     found: list[Problem] = field(default_factory=list, init=False)
-    mender: Mender = field(default_factory=Mender, init=False)
+    repair: SurrogateRepair = field(default_factory=SurrogateRepair, init=False)
     encoding: str | None = field(default=None, init=False)
     n_numbered: int = field(default=0, init=False)
 
@@ -93,7 +91,7 @@ class Problems:
         self,
         line: int | None,
         field: str | None,
-        message: str,
+        text: str,
         level: Level = "error",
         query_id: str | None = None,
     ) -> None:
@@ -102,7 +100,7 @@ class Problems:
         Raises:
             DataError: it is an error, and the file is read strictly.
         """
-        problem = Problem(self.file, line, field, message, level, query_id)
+        problem = Problem(self.file, line, field, text, level, query_id)
         if not self.strict:
             self.found.append(problem)
         elif level == "error":
@@ -111,12 +109,12 @@ class Problems:
     def guessed(self, encoding: str) -> None:
         """Note the encoding as which the file is read because it is not UTF-8, and warn of it."""
         self.encoding = encoding
-        message = phrase(
+        text = message(
             "{file}: not UTF-8, so it is read as {encoding}; if that is wrong, save it as UTF-8",
             file=self.file,
             encoding=encoding,
         )
-        warnings.warn(message, DataWarning, stacklevel=outside())
+        warnings.warn(text, DataWarning, stacklevel=outside())
 
     def refuse(self) -> None:
         """Raise the first error as a `DataError` that says how many more there are, if any is."""

@@ -24,7 +24,7 @@ from kragx.data.runs import Retrieved, Run
 from kragx.data.source import Reading, kind_of_file
 from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import DataError, UsageError, shorten
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 
 def read_dataset(
@@ -165,7 +165,7 @@ def contents(reading: Reading) -> tuple[GoldDataset, Run]:
     queries = tuple(query for _, query, _ in rows)
     results = {query.id: answer for _, query, answer in rows if answer is not None}
     problems = reading.problems
-    surrogates, guessed = problems.mender.surrogates, problems.encoding
+    surrogates, guessed = problems.repair.surrogates, problems.encoding
     rules = reading.forbidden
     dataset = GoldDataset(queries, reading.name, surrogates, encoding=guessed, forbidden=rules)
     return dataset, Run(results, reading.name)
@@ -260,13 +260,13 @@ def _rows_and_run(
     if dataset is None:
         return rows, run
     if rows.weights is not None and dataset.weights is None:
-        message = phrase(
+        wording = message(
             "{results}: its questions stand for different numbers of asks, which count only where "
             "the gold set says them: {gold} has no weight and inclusion",
             results=rows.name,
             gold=dataset.name,
         )
-        warnings.warn(message, DataWarning, stacklevel=outside())
+        warnings.warn(wording, DataWarning, stacklevel=outside())
     texts = {query.id: query.text for query in rows if query.text is not None}
     if reading.problems.n_numbered == len(rows):
         by_question = _by_question(rows, run, dataset)
@@ -412,9 +412,9 @@ def nothing_retrieved(path: str) -> DataError:
 def nothing_to_find(n: int, path: str) -> DataError:
     """The error of a gold set of n questions where nobody says what should be found."""
     return DataError(
-        phrase("none of the {n} questions has gold, so no metric has a value", n=n)
+        message("none of the {n} questions has gold, so no metric has a value", n=n)
         if n > 1
-        else phrase("the question has no gold, so no metric has a value"),
+        else message("the question has no gold, so no metric has a value"),
         path=path,
         field="gold",
         remedy="say in each question's 'gold' what should be found, or let a judge grade what "

@@ -14,7 +14,7 @@ from typing import Any
 from kragx.data.formats.jsonl import file_name, read_object
 from kragx.data.gold import GoldDataset
 from kragx.ground.errors import DataError, UsageError
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 ENDING = ".release.json"
 
@@ -52,7 +52,7 @@ class ReleaseInfo:
         """What to say of content with this hash if it is not what was released."""
         if content_hash == self.hash:
             return None
-        return phrase(
+        return message(
             "not the content of release {version} any more (sha256 {hash}, released as "
             "{released}); take the released file back, or give what was edited another file name: "
             "a release never changes ('kragx gold diff' says what differs)",

@@ -25,7 +25,7 @@ from zoneinfo import ZoneInfo
 
 from kragx.data.documents import is_lacking, value_at
 from kragx.ground.errors import DataError, UsageError, inside, nearest, shorten
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 RULES_EXAMPLE = "write for example {tenant: {metadata.tenant: {not: {query: metadata.tenant}}}}"
 UNKNOWN = -1
@@ -187,7 +187,7 @@ def _mapping(value: object, place: str, example: str) -> Iterator[tuple[str, Any
     if not isinstance(value, Mapping) or not value:
         problem = f"conditions are expected, not {shorten(value)}"
         raise UsageError(
-            problem, field=place, remedy=phrase("write for example {example}", example=example)
+            problem, field=place, remedy=message("write for example {example}", example=example)
         )
     return ((str(name), part) for name, part in value.items())
 
@@ -316,6 +316,6 @@ def _moment(value: date, beside: date, zone: tzinfo | None, of_day: time) -> dat
         value = datetime.combine(value, of_day, tzinfo=zone or of_beside)
     if value.tzinfo is None and zone is None:
         raise DataError(
-            phrase("{time!r} has no time zone", time=value.isoformat()), remedy=_SAY_ZONE
+            message("{time!r} has no time zone", time=value.isoformat()), remedy=_SAY_ZONE
         )
     return value if value.tzinfo is not None else value.replace(tzinfo=zone)

@@ -18,14 +18,14 @@ from kragx.data.searches import (
     Search,
     Searches,
     Stage,
+    comparable,
     distinct_by_identity,
     list_of,
-    settled,
     with_docs,
 )
-from kragx.data.text import Mender
+from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, UsageError, inside
-from kragx.ground.printing import Line, Part, Shown, phrase, warning
+from kragx.ground.printing import Line, Part, Shown, message, warning
 
 Status = Literal["answered", "missing", "failed"]
 """Whether a retriever answered a query, if only with an empty list."""
@@ -75,10 +75,10 @@ class Retrieved:
             self._settle()
 
     def _settle(self) -> None:
-        """Put the searches into the form in which they are compared (`settled`)."""
+        """Put the searches into the form in which they are compared (`comparable`)."""
         has_list = self.has_list or self.error is not None
         documents = self.documents if has_list and self.error is None else ()
-        searches = settled(documents, self.searches)
+        searches = comparable(documents, self.searches)
         if not has_list:
             first = (search.measured for search in searches if search.is_measured)
             documents = next(first, ())
@@ -218,7 +218,7 @@ class Run(Shown):
         answers = list(self.results.values())
         answered = [answer for answer in answers if answer.error is None]
         yield Line(
-            phrase(
+            message(
                 "run {name}: {n} of {of} questions answered, {docs} documents",
                 name=self.name,
                 n=len(answered),
@@ -227,10 +227,10 @@ class Run(Shown):
             )
         )
         if self.reruns:
-            yield Line(phrase("asked {n} times; shown is the first", n=len(self.every)))
+            yield Line(message("asked {n} times; shown is the first", n=len(self.every)))
         if failures := self.failures:
             yield warning(
-                phrase("failed on {n} of {of} questions", n=len(failures), of=len(answers))
+                message("failed on {n} of {of} questions", n=len(failures), of=len(answers))
             )
 
     @classmethod
@@ -250,13 +250,13 @@ class Run(Shown):
                 descending, as a TREC run file is. Queries in a plain list are named q1, q2, ...
             name: names the retriever in results.
         """
-        mender = Mender()
+        repair = SurrogateRepair()
         by_id = numbered(retrieved)
         check_unique(map(itemgetter(0), by_id), name)
         results = dict[str, Retrieved]()
         for query_id, docs in by_id:
-            results[query_id] = _answer(docs, mender, f"query {query_id!r}")
-        return cls(results, name=name, n_replaced_surrogates=mender.surrogates)
+            results[query_id] = _answer(docs, repair, f"query {query_id!r}")
+        return cls(results, name=name, n_replaced_surrogates=repair.surrogates)
 
 
 RUNS_OR_REPEAT = (
@@ -280,13 +280,13 @@ def every_run(runs: Iterable[Run]) -> list[Run]:
     return [run for first in runs for run in first.every]
 
 
-def _answer(answer: object, mender: Mender, place: str) -> Retrieved:
+def _answer(answer: object, repair: SurrogateRepair, place: str) -> Retrieved:
     if type(answer) is not list:  # as most are, which hold no searches
         with inside(path=place):
-            if (searches := searches_of(answer, mender)) is not None:
+            if (searches := searches_of(answer, repair)) is not None:
                 return answer_of(searches)
             if isinstance(answer, Mapping):
-                return Retrieved(ranked(answer, mender, ""))
+                return Retrieved(ranked(answer, repair, ""))
         if not is_answer(answer):
             raise DataError(
                 "{place}: retrieved must be a list of documents, not {kind}; "
@@ -294,7 +294,7 @@ def _answer(answer: object, mender: Mender, place: str) -> Retrieved:
                 place=place,
                 kind=type(answer).__name__,
             )
-    return Retrieved(ranked(answer, mender, place))
+    return Retrieved(ranked(answer, repair, place))
 
 
 def answer_of(searches: Searches) -> Retrieved:

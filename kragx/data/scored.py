@@ -15,7 +15,7 @@ import numpy as np
 
 from kragx.data.batch import AT_ONCE, Batch, Row, in_rows
 from kragx.data.entries import NO_TEXT, Entries
-from kragx.data.lists import Floats, Lists, known_texts
+from kragx.data.lists import Floats, Lists, interned_texts
 from kragx.ground.errors import DataError, shorten
 
 Scores = Mapping[str, Mapping[str, float]]
@@ -123,7 +123,7 @@ def _entries(scores: Scores, field: Literal["grade", "score"]) -> Entries:
         entries = ((key, *entry) for key, mapping in scores.items() for entry in mapping.items())
         values = np.array([_number(*entry, field) for entry in entries], np.float64)
     sizes = np.fromiter(map(len, mappings), np.int64, len(mappings))
-    textless = Lists(known_texts().texts, np.full(len(numbers), NO_TEXT, np.int64), sizes)
+    textless = Lists(interned_texts().texts, np.full(len(numbers), NO_TEXT, np.int64), sizes)
     return Entries(textless, [*chain.from_iterable(mappings)], values, are_distinct=True)
 
 

@@ -37,7 +37,7 @@ from kragx.data.documents import (
     unknown_field,
 )
 from kragx.data.searches import Search, Searches, Stage
-from kragx.data.text import Mender
+from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, inside, shorten
 
 SEARCHES = "searches"
@@ -81,14 +81,14 @@ def _read_record(entry: int | str | Doc, docs: NumberedDocs) -> int | str | dict
 
 
 def as_searches(
-    values: object, docs: NumberedDocs, mender: Mender, *, strings: bool = False
+    values: object, docs: NumberedDocs, repair: SurrogateRepair, *, strings: bool = False
 ) -> tuple[Search, ...]:
     """The searches of a question, in the order of the list.
 
     Args:
         values: mappings as in a results file; in Python `Search` as well.
         docs: the documents that numbers mean first; those that searches add become known.
-        mender: mends their texts.
+        repair: mends their texts.
         strings: whether they come from Python, where a document may be a text, or another tool's.
 
     Raises:
@@ -96,27 +96,27 @@ def as_searches(
     """
     if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence):
         raise DataError("must be a list of searches, not {values}", values=shorten(values))
-    read = partial(_search, docs=docs, mender=mender, strings=strings)
+    read = partial(_search, docs=docs, repair=repair, strings=strings)
     searches = [*clean_each(values, read)]
     # Numbers in stages come behind those of all searches.
     for position, value in enumerate(values):
         if isinstance(value, Mapping) and (stages := value.get("stages")):
             with inside(f"[{position}].stages"):
                 searches[position] = replace(
-                    searches[position], stages=_stages(stages, docs, mender)
+                    searches[position], stages=_stages(stages, docs, repair)
                 )
     return tuple(searches)
 
 
-def _stages(values: object, docs: NumberedDocs, mender: Mender) -> tuple[Stage, ...]:
+def _stages(values: object, docs: NumberedDocs, repair: SurrogateRepair) -> tuple[Stage, ...]:
     if isinstance(values, (list, tuple)):
         if all(isinstance(value, Stage) for value in values):
             return tuple(values)
         values = [*values]
-    return as_stages(values, docs, mender)
+    return as_stages(values, docs, repair)
 
 
-def _search(value: object, docs: NumberedDocs, mender: Mender, *, strings: bool) -> Search:
+def _search(value: object, docs: NumberedDocs, repair: SurrogateRepair, *, strings: bool) -> Search:
     is_made = strings and isinstance(value, Search)
     of_docs = "documents" if is_made else "retrieved"
     if is_made:
@@ -128,7 +128,7 @@ def _search(value: object, docs: NumberedDocs, mender: Mender, *, strings: bool)
     elif unknown := [name for name in value if name not in _FIELDS]:
         raise unknown_field(str(unknown[0]), _FIELDS)
     fields: Mapping[str, Any] = value
-    query, tool, error = (_text(fields.get(name), name, mender) for name in _TEXTS)
+    query, tool, error = (_text(fields.get(name), name, repair) for name in _TEXTS)
     error = error if error and error.strip() else None  # some write "" for none
     if error is not None and fields.get(of_docs):
         # An object of Python may keep what came before it failed; a file that says both is wrong.
@@ -138,33 +138,33 @@ def _search(value: object, docs: NumberedDocs, mender: Mender, *, strings: bool)
         fields = {**fields, of_docs: ()}
     return Search(
         query=query,
-        documents=_docs(fields.get(of_docs), of_docs, docs, mender, strings=strings),
+        documents=_docs(fields.get(of_docs), of_docs, docs, repair, strings=strings),
         tool=tool,
         step=_whole(fields.get("step"), "step", -LARGEST),
         seconds=clean_seconds(fields.get("seconds")),
         tokens=_whole(fields.get("tokens"), "tokens", 0),
         error=error,
         stages=tuple(fields["stages"]) if is_made else (),
-        read=_read(fields.get("read"), mender, strings=strings),
+        read=_read(fields.get("read"), repair, strings=strings),
     )
 
 
-def _text(value: object, name: str, mender: Mender) -> str | None:
+def _text(value: object, name: str, repair: SurrogateRepair) -> str | None:
     if value is None:
         return None
     with inside(name):
-        return clean_text(value, mender)
+        return clean_text(value, repair)
 
 
 def _docs(
-    values: object, field: str, docs: NumberedDocs, mender: Mender, *, strings: bool
+    values: object, field: str, docs: NumberedDocs, repair: SurrogateRepair, *, strings: bool
 ) -> tuple[Doc, ...] | None:
     if values is None:
         return None
     came: tuple[Doc, ...] | None = None
     if strings and not _has_numbers(values):
         with inside(field):
-            came = ranked(values, mender, "")
+            came = ranked(values, repair, "")
     elif not isinstance(values, (list, tuple)):
         problem = f"must be a list of documents, or of their numbers, not {shorten(values)}"
         raise DataError(problem, field=field)
@@ -174,18 +174,20 @@ def _docs(
     return came
 
 
-def _read(values: object, mender: Mender, *, strings: bool) -> tuple[int | str | Doc, ...] | None:
+def _read(
+    values: object, repair: SurrogateRepair, *, strings: bool
+) -> tuple[int | str | Doc, ...] | None:
     if values is None:
         return None
 
     def entry(value: object) -> int | str | Doc:
         """What was read: its number, which may be that of any document, its id, or itself."""
         if isinstance(value, str):
-            return needed_id(value, mender)
+            return needed_id(value, repair)
         if isinstance(value, int) and not isinstance(value, bool):
             return value
         if isinstance(value, (Doc, Mapping)) or (strings and value is not None):
-            return as_doc(value, mender, strings=False)
+            return as_doc(value, repair, strings=False)
         raise DataError(
             "must be an id, or the number of a document, not {value}", value=named(value)
         )
@@ -217,7 +219,7 @@ def _whole(value: object, field: str, least: int) -> int | None:
     raise DataError("must be {kind}, not {value}", field=field, kind=kind, value=shorten(value))
 
 
-def searches_of(answer: object, mender: Mender) -> Searches | None:
+def searches_of(answer: object, repair: SurrogateRepair) -> Searches | None:
     """An answer of somebody who searches, in kragx's own form; None of any other.
 
     It is a `Searches`, or any object or mapping whose ``searches`` are a list of them, with
@@ -234,13 +236,13 @@ def searches_of(answer: object, mender: Mender) -> Searches | None:
         docs = _field(answer, "documents")
     if isinstance(error, BaseException):
         error = f"{type(error).__name__}: {error}"
-    error = None if error is None else clean_text(error, mender)
+    error = None if error is None else clean_text(error, repair)
     if docs is not None:
         with inside("retrieved"):
-            docs = ranked(docs, mender, "")
-    numbers = NumberedDocs(docs or (), mender, distinct=True)
+            docs = ranked(docs, repair, "")
+    numbers = NumberedDocs(docs or (), repair, distinct=True)
     with inside(SEARCHES):
-        cleaned = as_searches(searches, numbers, mender, strings=True)
+        cleaned = as_searches(searches, numbers, repair, strings=True)
     seconds = clean_seconds(_field(answer, "seconds")) if isinstance(answer, Searches) else None
     return Searches(cleaned, docs, seconds, error if error and error.strip() else None)
 
@@ -289,7 +291,7 @@ class NumberedDocs:
 
     Args:
         retrieved: what the question got.
-        mender: mends the texts of those that are read.
+        repair: mends the texts of those that are read.
         distinct: whether a document that stands twice in a list has one number; else what stands
             twice has two places, and numbers mean places.
 
@@ -298,9 +300,13 @@ class NumberedDocs:
     """
 
     def __init__(
-        self, retrieved: Iterable[Doc], mender: Mender | None = None, *, distinct: bool = False
+        self,
+        retrieved: Iterable[Doc],
+        repair: SurrogateRepair | None = None,
+        *,
+        distinct: bool = False,
     ) -> None:
-        self._mender = mender or Mender()
+        self._mender = repair or SurrogateRepair()
         self._distinct = distinct
         self._numbers: dict[Key, int] = {}
         self.docs: list[Doc] = []
@@ -367,13 +373,15 @@ class NumberedDocs:
         )
 
 
-def as_stages(values: object, documents: NumberedDocs, mender: Mender) -> tuple[Stage, ...]:
+def as_stages(
+    values: object, documents: NumberedDocs, repair: SurrogateRepair
+) -> tuple[Stage, ...]:
     """The stages of a results file; see `stage_records`.
 
     Args:
         values: the list.
         documents: those that numbers mean.
-        mender: mends their texts.
+        repair: mends their texts.
 
     Raises:
         DataError: it is no such list; the error's field says where.
@@ -406,11 +414,11 @@ def as_stages(values: object, documents: NumberedDocs, mender: Mender) -> tuple[
         error = value.get("error")
         docs = _entries(value, "retrieved", "documents, or of their numbers")
         return Stage(
-            name=mender.mend(name),
-            inputs=tuple(map(mender.mend, inputs)),
+            name=repair.text(name),
+            inputs=tuple(map(repair.text, inputs)),
             documents=clean_each(docs, documents.read, field="retrieved"),
             seconds=clean_seconds(value.get("seconds")),
-            error=None if error is None else clean_text(error, mender),
+            error=None if error is None else clean_text(error, repair),
         )
 
     return clean_each(values, stage)

@@ -148,7 +148,7 @@ def distinct_docs(retrieved: Iterable[Doc], searches: Iterable[Search]) -> dict[
     return docs
 
 
-def settled(retrieved: Sequence[Doc], searches: Sequence[Search]) -> tuple[Search, ...]:
+def comparable(retrieved: Sequence[Doc], searches: Sequence[Search]) -> tuple[Search, ...]:
     """The searches of a question in the form in which they are compared.
 
     They stand in their steps (`in_steps`), what was read are documents, or ids that none has, and
@@ -283,7 +283,7 @@ def list_of(searches: Sequence[Search], name: ListName, order: Order) -> tuple[D
     """A list of a question's searches; None where it is not there.
 
     Args:
-        searches: as `settled` has them.
+        searches: as `comparable` has them.
         name: which: any but ``retrieved``.
         order: of all.
     """

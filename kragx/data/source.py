@@ -32,7 +32,7 @@ from kragx.data.gold import Gold, Query, named_items
 from kragx.data.problems import Problems
 from kragx.data.rules import RuleSet
 from kragx.data.search_records import SEARCHES
-from kragx.data.text import Mender, normalise
+from kragx.data.text import SurrogateRepair, normalise
 from kragx.ground.errors import DataError, UsageError, shorten
 
 _Rows = Iterator[tuple[int | None, Mapping[str, Any]]]
@@ -322,7 +322,7 @@ class Reading:
 
     def _json_rows(self, path: str | Path, first: str) -> _Rows:
         self._is_json = True
-        whole = read_whole(path, first, self.problems.mender) if first else None
+        whole = read_whole(path, first, self.problems.repair) if first else None
         if whole is None:
             self.by_lines = not self._columns
             return read_records(path, self.problems)
@@ -443,7 +443,7 @@ def rules_before(source: object) -> Mapping[str, Any]:
             line = first_line(source)
             if line.startswith("{") and f'"{FORBIDDEN}"' in line:
                 with suppress(ValueError):  # which whoever reads the file says
-                    first = json_value(line, Mender())
+                    first = json_value(line, SurrogateRepair())
     elif isinstance(source, Sequence) and source:
         first = source[0]
     return first[FORBIDDEN] if isinstance(first, Mapping) and [*first] == [FORBIDDEN] else {}

@@ -8,7 +8,7 @@ from math import isnan
 from typing import Any
 
 from kragx.ground.errors import shorten
-from kragx.ground.printing import inert, phrase
+from kragx.ground.printing import inert, message
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -42,10 +42,10 @@ def look_alikes(ids: Iterable[str], targets: Iterable[str]) -> dict[str, str]:
     return {key: pair for key, pair in pairs.items() if key != pair and key not in exact}
 
 
-def told_apart(key: str, twin: str) -> str:
+def id_difference(key: str, twin: str) -> str:
     """Two ids that look alike, and in what they differ, for a warning."""
     same_form = unicodedata.normalize("NFC", key) != unicodedata.normalize("NFC", twin)
-    return phrase(
+    return message(
         "{one} and {other} differ by white space alone; write them the same"
         if same_form
         else "{one} and {other} differ by Unicode form, NFC and NFD alone; write them the same",
@@ -54,7 +54,7 @@ def told_apart(key: str, twin: str) -> str:
     )
 
 
-class Mender:
+class SurrogateRepair:
     """Replaces what no file can hold, and counts it, so that nothing is changed silently.
 
     A lone surrogate is half of a UTF-16 pair, left by a text cut in the middle of an emoji; it
@@ -63,7 +63,7 @@ class Mender:
 
     surrogates: int = 0
 
-    def mend(self, text: str) -> str:
+    def text(self, text: str) -> str:
         """`text` with each lone surrogate replaced by U+FFFD."""
         try:
             text.encode()  # many times as fast as a search
@@ -72,16 +72,16 @@ class Mender:
             self.surrogates += count
         return text
 
-    def mend_within(self, value: Any) -> Any:
+    def value(self, value: Any) -> Any:
         """The same for every text within a value: of mappings, keys too, and of lists."""
         if type(value) in _AS_THEY_ARE:
             return value
         if isinstance(value, str):
-            return value if value.isascii() else self.mend(value)
+            return value if value.isascii() else self.text(value)
         if isinstance(value, dict):
-            return {self.mend_within(key): self.mend_within(part) for key, part in value.items()}
+            return {self.value(key): self.value(part) for key, part in value.items()}
         if isinstance(value, list):
-            return [self.mend_within(part) for part in value]
+            return [self.value(part) for part in value]
         # A number of numpy is one like any other, as it is in the files that are written of it.
         is_number = getattr(value, "shape", None) == () and hasattr(value, "item")
         return value.item() if is_number else value

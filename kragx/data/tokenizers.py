@@ -24,7 +24,7 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkabl
 from kragx.data.words import RULES, words
 from kragx.ground import options, plugins
 from kragx.ground.errors import UsageError, inside, nearest, needing, shorten
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 _SHORT = 3
 """rouge-score, and so K-RAG, leaves words of so many characters as they are."""
@@ -383,7 +383,7 @@ def tokenizer(spec: object, *, field: str = "tokenizer") -> Tokenizer:
         return FunctionTokenizer(spec)
     with inside(field, kind=UsageError):
         if not isinstance(spec, (str, Mapping)):
-            problem = phrase("{spec!r} is not a tokenizer", spec=spec)
+            problem = message("{spec!r} is not a tokenizer", spec=spec)
             raise UsageError(problem, remedy=nearest("", TOKENIZERS))
         options = dict[str, Any]({"name": spec} if isinstance(spec, str) else spec)
         name = options.pop("name", None)
@@ -397,7 +397,7 @@ def tokenizer(spec: object, *, field: str = "tokenizer") -> Tokenizer:
             # What an import path leads to may be a function, or whatever else stands for one.
             return tokenizer(plugins.build(name, options, takes_one=True), field="")
         if name not in TOKENIZERS:
-            problem = phrase("unknown name {name!r}", name=name)
+            problem = message("unknown name {name!r}", name=name)
             raise UsageError(problem, remedy=nearest(name, TOKENIZERS))
         plugins.check_arguments(TOKENIZERS[name], options, repr(name))
         return TOKENIZERS[name](**options)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.data.lists import Ints, Lists, OfTexts, counted, parts, ranges, starts
+from kragx.data.lists import Ints, Lists, NumberOfText, counted, parts, ranges, starts
 from kragx.data.tokenizers import Tokenizer
 from kragx.data.words import unspaced
 
@@ -91,7 +91,7 @@ class TokenCorpus:
         self._of_pieces: defaultdict[tuple[int, ...], int]
         self._of_pieces = defaultdict(itertools.count(-1, -1).__next__)
         self._unspaced = np.empty(0, bool)
-        self._read_by: dict[Callable[[str], str], OfTexts] = {}
+        self._read_by: dict[Callable[[str], str], NumberOfText] = {}
 
     def make_room(self) -> bool:
         """Forget texts and tokens if there are many; each text of a long run may be a new one."""
@@ -214,7 +214,7 @@ class TokenCorpus:
             sources: texts by number, which stay what they are.
             numbers: of the texts.
         """
-        return self._read_by.setdefault(read, OfTexts(self.add, read)).of(sources, numbers)
+        return self._read_by.setdefault(read, NumberOfText(self.add, read)).of(sources, numbers)
 
     def numbered(self, read: Callable[[str], str], *lists: Lists) -> list[Lists]:
         """Lists of a batch, of one known list of texts, by the rows of their texts as read."""

@@ -21,7 +21,7 @@ from kragx.data.source import Reading
 from kragx.data.text import normalise
 from kragx.data.weights import unequal, weights_of
 from kragx.ground.errors import DataError, UsageError, nearest, shorten
-from kragx.ground.printing import Line, Part, Result, Table, joined, percent, phrase
+from kragx.ground.printing import Line, Part, Result, Table, joined, message, percent
 
 SHORT = 10
 """A gold text of fewer characters than this stands in many texts by chance."""
@@ -32,7 +32,7 @@ SLICES = ("query_type", "difficulty", "category", "annotator", "expected_doc_typ
 TOLERANCE = 0.05
 """How far a share may be from its target before it is a warning."""
 
-_LEVELS = {"error": phrase("error"), "warning": phrase("warning")}
+_LEVELS = {"error": message("error"), "warning": message("warning")}
 
 _Mistake = tuple[str, str, Level]
 """A field of a query, what is wrong with it, and how much."""
@@ -86,7 +86,7 @@ class Validation(Result):
             yield Line(joined(": ", [_LEVELS[problem.level], problem.text]), style)
         summary = self.summary
         yield Line(
-            phrase(
+            message(
                 "{name}: {n} queries ({n_unanswerable} marked unanswerable), {n_gold} gold items, "
                 "format {format}",
                 name=self.name,
@@ -97,9 +97,9 @@ class Validation(Result):
             )
         )
         if "n_asks" in summary:
-            yield Line(phrase("they stand for {asks:,} asks", asks=round(summary["n_asks"])))
+            yield Line(message("they stand for {asks:,} asks", asks=round(summary["n_asks"])))
         if self.content_hash is not None:
-            yield Line(phrase("content hash: {hash}", hash=self.content_hash))
+            yield Line(message("content hash: {hash}", hash=self.content_hash))
         grades = summary["grades"]
         rows = [_row("grade", grade, grades, summary["n_gold"], {}) for grade in grades]
         for name in SLICES:
@@ -108,18 +108,18 @@ class Validation(Result):
                 _row(name, value, summary[name], summary["n_queries"], targets.get(value, {}))
                 for value in dict.fromkeys([*summary[name], *targets])
             ]
-        heads = ("by", phrase("value"), phrase("count"), phrase("share"), phrase("target"))
+        heads = ("by", message("value"), message("count"), message("share"), message("target"))
         yield Table(heads, rows, words=2)
         yield Line(
             joined(
                 ", ",
                 [
-                    phrase("1 error")
+                    message("1 error")
                     if self.n_errors == 1
-                    else phrase("{n} errors", n=self.n_errors),
-                    phrase("1 warning")
+                    else message("{n} errors", n=self.n_errors),
+                    message("1 warning")
                     if self.n_warnings == 1
-                    else phrase("{n} warnings", n=self.n_warnings),
+                    else message("{n} warnings", n=self.n_warnings),
                 ],
             )
         )
@@ -176,8 +176,8 @@ def validate(
     problems = reading.problems
     whole = None if corpus is None else as_corpus(corpus)
     if kind == "qrels":
-        message = phrase("qrels hold no questions, so that no retriever can be asked")
-        problems.add(None, "query", message, "warning")
+        wording = message("qrels hold no questions, so that no retriever can be asked")
+        problems.add(None, "query", wording, "warning")
     rules = RuleSet.of(reading.forbidden)
     broken = {problem.query_id for problem in problems.found if problem.level == "error"}
     for line, query in lines:
@@ -235,26 +235,26 @@ def _of_gold(query: Query, kind: str, rules: RuleSet) -> Iterator[_Mistake]:
         return
     if query.forbidden or any(rule.asker(query.metadata) is not None for rule in rules.rules):
         return
-    message = phrase(
+    wording = message(
         "nothing is relevant, so it is not scored; add gold, or leave the query out"
         if kind == "qrels"  # which have no word for what cannot be answered
         else "no gold, and not marked unanswerable, so it is not scored; add some, or answerable: "
         "false"
     )
-    yield "gold", message, "warning"
+    yield "gold", wording, "warning"
 
 
 def _of_query(query: Query, kind: str, corpus: Corpus | None) -> Iterator[_Mistake]:
     """What else is wrong with a query."""
     if query.text is None and kind != "qrels":
-        yield "query", phrase("no text, so that no retriever can be asked"), "warning"
+        yield "query", message("no text, so that no retriever can be asked"), "warning"
     for field, text in _texts(query):
         if text is not None and not unicodedata.is_normalized("NFC", text):
-            message = phrase(
+            wording = message(
                 "text in NFD (as macOS writes file names); matchers of texts read it, but ids, "
                 "types and searches do not: save it as NFC"
             )
-            yield field, message, "warning"
+            yield field, wording, "warning"
     for place, item in _items(query):
         if item.id is not None:
             # Beside a text an id may be of anything.
@@ -272,12 +272,12 @@ def _of_forbidden(place: str, item: Forbidden, corpus: Corpus | None) -> Iterato
     elif item.id is not None:
         yield from _of_id(f"{place}.id", item.id, corpus)
     if corpus is not None and item.source is not None and item.source not in corpus.sources:
-        message = phrase(
+        wording = message(
             "no document of the corpus {corpus} is of the source {source}",
             corpus=corpus.name,
             source=shorten(item.source),
         )
-        yield f"{place}.source", message, "error"
+        yield f"{place}.source", wording, "error"
 
 
 def _items(query: Query) -> Iterator[tuple[str, Gold | Doc]]:
@@ -300,23 +300,23 @@ def _texts(query: Query) -> Iterator[tuple[str, str | None]]:
 
 def _of_id(field: str, doc_id: str, corpus: Corpus | None) -> Iterator[_Mistake]:
     if corpus is not None and corpus.text(doc_id) is None:
-        message = phrase("id {id!r} is not in the corpus {corpus}", id=doc_id, corpus=corpus.name)
-        yield field, message, "error"
+        wording = message("id {id!r} is not in the corpus {corpus}", id=doc_id, corpus=corpus.name)
+        yield field, wording, "error"
 
 
 def _of_text(field: str, text: str, corpus: Corpus | None) -> Iterator[_Mistake]:
     # A line holds one document, and no text a line break. Who has an empty one was told.
     if corpus is not None and text not in corpus.normalised:
-        yield field, phrase("is not in the corpus: {text}", text=shorten(text, 50)), "error"
+        yield field, message("is not in the corpus: {text}", text=shorten(text, 50)), "error"
     elif 0 < len(text) < SHORT:
-        message = phrase(
+        wording = message(
             "only 1 character ({text!r}), which many texts hold; quote more"
             if len(text) == 1
             else "only {n} characters ({text!r}), which many texts hold; quote more",
             n=len(text),
             text=text,
         )
-        yield field, message, "warning"
+        yield field, wording, "warning"
 
 
 def _check_questions(
@@ -338,12 +338,12 @@ def _check_questions(
         place = (
             before.id
             if before_line is None
-            else phrase("{id} on line {line}", id=before.id, line=before_line)
+            else message("{id} on line {line}", id=before.id, line=before_line)
         )
         problems.add(
             line,
             "query",
-            phrase(
+            message(
                 "the same question as {place}, so it weighs double"
                 if before.gold == query.gold
                 else "the same question as {place}, with other gold: keep one, or merge them",
@@ -390,11 +390,11 @@ def _compared(
         target = targets.get(value)
         rows[value] = {"count": float(counts[value]), "share": share, "target": target}
         if share is not None and target is not None and abs(share - target) > TOLERANCE:
-            message = phrase(
+            wording = message(
                 "{value}: {share:.0%} of the queries, the target is {target:.0%}",
                 value=value,
                 share=share,
                 target=target,
             )
-            problems.add(None, name, message, "warning")
+            problems.add(None, name, wording, "warning")
     return rows

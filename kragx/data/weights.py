@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from kragx.data.documents import clean_number
 from kragx.data.lists import Floats
 from kragx.ground.errors import DataError, shorten
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 WEIGHT, INCLUSION = "weight", "inclusion"
 """The fields of a question."""
@@ -55,7 +55,7 @@ def _number(value: object, field: str, least: float, most: float, kind: str) -> 
     with suppress(DataError):
         number = 1.0 if value is None else clean_number(value, field) or 0.0
     if not least <= number <= most:
-        problem = phrase("must be {kind}, not {value}", kind=kind, value=shorten(value))
+        problem = message("must be {kind}, not {value}", kind=kind, value=shorten(value))
         raise DataError(problem, field=field, remedy=REMEDIES[field])
     return number
 

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Iterable, Iterator, Mapping, ValuesView
 from typing import Any
 
-from kragx.data import Doc, Mender
+from kragx.data import Doc, SurrogateRepair
 from kragx.data.documents import is_doc, named, ranked
 from kragx.ground.errors import DataError, KragxError
 
@@ -45,7 +45,7 @@ def is_reply(answer: Any) -> bool:
     return not is_list and not inspect.iscoroutine(answer)
 
 
-def documents_of(answer: Any, mender: Mender) -> tuple[Doc, ...]:
+def documents_of(answer: Any, repair: SurrogateRepair) -> tuple[Doc, ...]:
     """The ranked documents of an answer, as `ranked` reads it.
 
     Raises:
@@ -56,5 +56,5 @@ def documents_of(answer: Any, mender: Mender) -> tuple[Doc, ...]:
         problem = "it was not awaited: make the function async def"
         raise DataError("the retriever returned {answer}; {why}", answer=named(answer), why=problem)
     if isinstance(answer, Mended):
-        mender.surrogates += answer.n_replaced
-    return ranked(answer, mender, "retrieved")
+        repair.surrogates += answer.n_replaced
+    return ranked(answer, repair, "retrieved")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kragx.data import Doc, Retrieved
 from kragx.ground.caller_warnings import outside
-from kragx.ground.printing import phrase, visible
+from kragx.ground.printing import message, visible
 
 _ENOUGH, _LONG = 3, 4
 """In fewer answers, or in shorter ones, it may be chance: some texts do stand in several places."""
@@ -46,7 +46,7 @@ def warn_of_copies(name: str, answers: Mapping[str, Retrieved]) -> None:
     if _is_most(doubled, long):
         doc_id, copy_id = doubled[0]
         warnings.warn(
-            phrase(
+            message(
                 "{name}: in {n} of {of} answers texts stand twice under two ids ({one!r} and "
                 "{other!r} are the same), as in a store that was filled twice; each counts as a "
                 "document: precision is too high, recall and nDCG too low. Fill it anew, with ids "

@@ -325,7 +325,7 @@ class Criteria:
         return describe(self.tokenizer) if counts else None
 
     def siblings(
-        self, sample: GoldSample, notes: matchers.Notes | None = None
+        self, sample: GoldSample, diagnostics: matchers.Diagnostics | None = None
     ) -> GoldSiblings | None:
         """What the matcher makes of the gold of other questions; looked at, and said, once.
 
@@ -333,8 +333,8 @@ class Criteria:
 
         Args:
             sample: of the gold.
-            notes: of all questions, once they were matched: where texts are misread, too, that is
-                said.
+            diagnostics: of all questions, once they were matched: where texts are misread, too,
+                that is said.
         """
         if not compares_gold(self.matcher):
             return None
@@ -343,7 +343,9 @@ class Criteria:
         if key not in self._siblings:
             self._siblings[key] = gold_siblings(sample, self.matcher)
         siblings = self._siblings[key]
-        misread = notes is not None and siblings.untold is not None and are_misread(notes)
+        misread = (
+            diagnostics is not None and siblings.untold is not None and are_misread(diagnostics)
+        )
         siblings = replace(siblings, misread=misread)
         for problem in siblings_remarks(siblings.at(self.matcher.threshold), self.label):
             if problem not in self._warned:
@@ -414,18 +416,18 @@ class Criteria:
             judged[name] = judged_relevance(of_list, specs, judge)
         return replace(evidence, relevance=judged.pop(None, None), relevance_of=judged)
 
-    def check_lost(self, notes: matchers.Notes, n_with_gold: int) -> None:
+    def check_lost(self, diagnostics: matchers.Diagnostics, n_with_gold: int) -> None:
         """Refuse a result in which no question can match.
 
         Zeros throughout would look like a result. K-RAG's are reproduced.
 
         Args:
-            notes: of all questions; the count that is looked at goes.
+            diagnostics: of all questions; the count that is looked at goes.
             n_with_gold: questions that have gold, of whatever grade.
         """
-        all_are_lost = 0 < n_with_gold == notes.pop(ALL_LOST, 0)
+        all_are_lost = 0 < n_with_gold == diagnostics.pop(ALL_LOST, 0)
         if all_are_lost and self.named.name == KRAGX.name and not self.matcher.members:
-            why = notes.of_kind(GOLD_LOST)[0].problem()
+            why = diagnostics.of_kind(GOLD_LOST)[0].problem()
             raise DataError("no question can match: {why}", why=why)
 
     def settings(

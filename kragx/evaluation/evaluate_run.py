@@ -219,17 +219,17 @@ def _match_and_measure(
     engine = None if workers is None else engine_of(workers, criteria.matcher)
     criteria = informed(criteria, source, keep=engine is None)
     forbidding = criteria.forbidding(source.rules, corpus) if forbids else None
-    notes, kept = matchers.Notes(), itself if looks else None
+    diagnostics, kept = matchers.Diagnostics(), itself if looks else None
     if criteria.matcher.judges:
-        criteria, matches = _judged(source, criteria, notes, forbidding)
+        criteria, matches = _judged(source, criteria, diagnostics, forbidding)
     else:
         plan = MatchPlan(
             criteria.matcher, criteria.profile, source.texts, kept, forbidding, criteria.searching
         )
         if engine is None:
-            matches = match_source(source, plan, notes)
+            matches = match_source(source, plan, diagnostics)
         else:
-            matches = match_in_parts(source, plan, notes, engine)
+            matches = match_in_parts(source, plan, diagnostics, engine)
     matches = matches.weighed(source.dataset_name)
     (table, searches), marks = matches.on_basis, matches.forbidden
     if marks is not None and not (marks.beyond.kinds or criteria.reads_forbidden):
@@ -238,7 +238,7 @@ def _match_and_measure(
     # Now, as an encoder then has read the gold with what was retrieved, in whole batches.
     sums = table_counts(table, forbidden, searches)
     evaluation = replace(
-        unmeasured(source, criteria, table, notes, sums, forbidding),
+        unmeasured(source, criteria, table, diagnostics, sums, forbidding),
         forbidden=forbidden,
         searches=searches,
         dataset=source.gold,
@@ -262,7 +262,7 @@ def unmeasured(
     source: Source,
     criteria: Criteria,
     table: MatchTable,
-    notes: matchers.Notes,
+    diagnostics: matchers.Diagnostics,
     sums: Mapping[str, int],
     forbidding: Forbidding | None = None,
 ) -> Evaluation:
@@ -272,18 +272,18 @@ def unmeasured(
         source: what is evaluated.
         criteria: by which it is.
         table: its matches.
-        notes: of all questions.
+        diagnostics: of all questions.
         sums: of the match table, or of those of all parts (`table_counts`).
         forbidding: told what must not come; None where nothing is forbidden.
 
     Raises:
         DataError: no question can match.
     """
-    siblings = criteria.siblings(source.stats.golds or GoldSample(), notes)
-    criteria.check_lost(notes, sums["n_with_any_gold"])
-    counts = source.counts(sums, criteria.profile, notes, table.weights)
+    siblings = criteria.siblings(source.stats.golds or GoldSample(), diagnostics)
+    criteria.check_lost(diagnostics, sums["n_with_any_gold"])
+    counts = source.counts(sums, criteria.profile, diagnostics, table.weights)
     if criteria.matcher.judges:
-        counts |= judging_counts(criteria.matcher, notes)
+        counts |= judging_counts(criteria.matcher, diagnostics)
     run = {"name": source.name, **source.run.settings}
     settings = criteria.settings(source.dataset_settings(), run, forbidding)
     return Evaluation(
@@ -303,7 +303,7 @@ def unmeasured(
 def _judged(
     source: Source,
     criteria: Criteria,
-    notes: matchers.Notes,
+    diagnostics: matchers.Diagnostics,
     forbidding: Forbidding | None,
 ) -> tuple[Criteria, Matches]:
     """The matches that a judge decides, of all questions together: pooled, if there is no gold."""
@@ -320,10 +320,10 @@ def _judged(
     if matcher.pool is None:
         matcher = matcher.against_gold()
         criteria = replace(criteria, matcher=matcher)
-        table = matching.match(items, matcher, notes)
+        table = matching.match(items, matcher, diagnostics)
     else:
         criteria = within(criteria, matcher)
-        table = match_in_pool(items, matcher, notes)
+        table = match_in_pool(items, matcher, diagnostics)
     return criteria, with_what_passed(table)
 
 

@@ -29,12 +29,12 @@ from kragx.evaluation.wording import (
     short_remarks,
 )
 from kragx.ground.errors import RetrieverError, UsageError, nearest, needing
-from kragx.ground.json_values import plain
+from kragx.ground.json_values import to_jsonable
 from kragx.ground.printing import (
     Part,
     Result,
     Table,
-    phrase,
+    message,
     warning,
 )
 from kragx.matchers import check_threshold
@@ -430,14 +430,14 @@ class Evaluation(Result):
         """The means with their intervals, and what was left out."""
         names, ends, several = [*self.mean], self.ends, self.several_runs
         columns = {
-            phrase("metric"): names,
-            phrase("mean"): [mean_cell(self, name) for name in names],
-            phrase("{share:.0%} interval", share=CONFIDENCE): [ends[name] for name in names],
+            message("metric"): names,
+            message("mean"): [mean_cell(self, name) for name in names],
+            message("{share:.0%} interval", share=CONFIDENCE): [ends[name] for name in names],
         }
         if several is not None:
-            columns[phrase("runs")] = [several.text(name) for name in names]
+            columns[message("runs")] = [several.text(name) for name in names]
         if self.micro:
-            columns[phrase("micro")] = [micro_cell(self, name) for name in names]
+            columns[message("micro")] = [micro_cell(self, name) for name in names]
         notes = bounds_note([self]), runs_note({self.name: several} if several else {})
         rows, note = [[*row] for row in zip(*columns.values())], with_reasons(ends.values(), *notes)
         yield from heading(self)
@@ -459,7 +459,9 @@ class Evaluation(Result):
         always = ("settings", "counts", "mean", "intervals", "micro", "queries")
         values = {name: getattr(self, name) for name in names}
         values["runs"] = self.several_runs
-        return {name: plain(value) for name, value in values.items() if value or name in always}
+        return {
+            name: to_jsonable(value) for name, value in values.items() if value or name in always
+        }
 
     def to_pandas(self) -> pandas.DataFrame:
         """A DataFrame with a row for each query and a column for each metric.

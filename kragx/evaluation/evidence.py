@@ -61,7 +61,7 @@ class Facts:
         matches: the matches of these queries, whose facts stand as its gold.
         follows: whether gold and facts have one matcher, and so one threshold.
         n: how many facts there are, in how many queries, by what is known of them.
-        notes: what their matcher noted.
+        diagnostics: what their matcher noted.
         contexts: where whole contexts were judged and not single documents: of each query that has
             facts, at how many documents each of its contexts ends, in their order.
     """
@@ -70,7 +70,7 @@ class Facts:
     matches: MatchTable
     follows: bool
     n: Mapping[str, int]
-    notes: matchers.Notes
+    diagnostics: matchers.Diagnostics
     contexts: Sequence[Sequence[int]] | None = None
 
     @classmethod
@@ -98,8 +98,8 @@ class Facts:
                 docs = _contexts(replace(ranked, docs=docs), ends, matcher.name)
             items[row] = MatchItem(query, docs, ranked.status)
             contexts.append(ends)
-        notes = matchers.Notes()
-        table = matching.match_batches([batch_of([*items.values()])], matcher, notes)
+        diagnostics = matchers.Diagnostics()
+        table = matching.match_batches([batch_of([*items.values()])], matcher, diagnostics)
         n = {
             "n": len(table.grade),
             "n_vital": int((table.grade == VITAL).sum()),
@@ -107,7 +107,7 @@ class Facts:
             "n_unreviewed": sum(unreviewed(item.query) for item in items.values()),
         }
         ends_of = contexts if matcher.of_context else None
-        return cls(np.array(list(items), np.int64), table, follows, n, notes, ends_of)
+        return cls(np.array(list(items), np.int64), table, follows, n, diagnostics, ends_of)
 
     def held(self, depths: Ints) -> HeldFacts:
         """Which facts the first documents of each query hold, so many of each list.
@@ -148,15 +148,15 @@ class Facts:
 
 
 def facts_counts(
-    n: Mapping[str, int], notes: matchers.Notes, matcher: matchers.BaseMatcher
+    n: Mapping[str, int], diagnostics: matchers.Diagnostics, matcher: matchers.BaseMatcher
 ) -> dict[str, Any]:
     """The counts of all facts together, once what they show is warned of.
 
     Raises:
         JudgingError: more judgements are missing than the matcher's judge allows.
     """
-    matching.conclude(matcher, notes)
-    return judging_counts(matcher, notes, "judging_facts") | {"facts": dict(n)}
+    matching.conclude(matcher, diagnostics)
+    return judging_counts(matcher, diagnostics, "judging_facts") | {"facts": dict(n)}
 
 
 def relevance_specs(specs: Iterable[MetricSpec]) -> list[MetricSpec]:
@@ -201,23 +201,23 @@ def judged_relevance(
         if ranked.query.answerable is not False
     }
     pooled = judge if judge.pool is not None else judge.pooled([items.values()])
-    pool, notes = pooled.pool, matchers.Notes()
+    pool, diagnostics = pooled.pool, matchers.Diagnostics()
     assert pool is not None  # as it was pooled
     return Relevance(
         rows=np.array([*items], np.int64),
-        table=match_in_pool(items.values(), pooled, notes),
+        table=match_in_pool(items.values(), pooled, diagnostics),
         cut=float(pool.cut),
         depth=depth,
-        judging=judging_counts(pooled, notes, "judging_relevance"),
+        judging=judging_counts(pooled, diagnostics, "judging_relevance"),
         settings={**pooled.settings, "pool": pool.settings},
     )
 
 
 def judging_counts(
-    matcher: matchers.BaseMatcher, notes: matchers.Notes, name: str = "judging"
+    matcher: matchers.BaseMatcher, diagnostics: matchers.Diagnostics, name: str = "judging"
 ) -> dict[str, Any]:
     """What judging took: ``{"judging": {...}}``, nothing without a judge."""
-    return {name: matcher.summary(notes.judging)} if matcher.judges else {}
+    return {name: matcher.summary(diagnostics.judging)} if matcher.judges else {}
 
 
 VITAL, OKAY = 1.0, 0.5
@@ -405,7 +405,7 @@ class GatheredEvidence:
         of_facts = (
             {}
             if facts is None or facts_by is None
-            else facts_counts(facts.n, facts.notes, facts_by)
+            else facts_counts(facts.n, facts.diagnostics, facts_by)
         )
         return of_facts if self.relevance is None else {**of_facts, **self.relevance.judging}
 

@@ -28,8 +28,8 @@ from kragx.evaluation.explanation import (
 from kragx.evaluation.inputs import Source, Texts, source_of
 from kragx.evaluation.vocabulary import vocabulary_of
 from kragx.ground.errors import DataError, UsageError
-from kragx.ground.printing import phrase
-from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes, matching
+from kragx.ground.printing import message
+from kragx.matchers import BaseMatcher, Diagnostics, MatchItem, MatchWarning, matching
 from kragx.matchers.items import batch_of, repeated
 from kragx.matchers.reasons import best_targets, reasons
 from kragx.matchers.vocabulary import Vocabulary
@@ -137,13 +137,13 @@ def _of_id(source: Source, query_id: str) -> tuple[Query, Retrieved | None]:
         return lookalike
     close = sorted(get_close_matches(query_id, ids, n=3, cutoff=0.5), key=ids.index)
     raise UsageError(
-        phrase("{name} has no query {id!r}", name=source.dataset_name, id=query_id),
+        message("{name} has no query {id!r}", name=source.dataset_name, id=query_id),
         field="query",
-        remedy=phrase("perhaps you meant {names}?", names=" or ".join(map(repr, close)))
+        remedy=message("perhaps you meant {names}?", names=" or ".join(map(repr, close)))
         if close
-        else phrase("it begins with {id!r}", id=ids[0])
+        else message("it begins with {id!r}", id=ids[0])
         if ids
-        else phrase("it has none"),
+        else message("it has none"),
     )
 
 
@@ -170,7 +170,7 @@ def _scores(
             if matcher.needs_vocabulary:
                 matcher = matcher.knowing(vocabulary)
             with suppress(DataError):
-                rows = matching.match([item], matcher, Notes()).dense(0).tolist()
+                rows = matching.match([item], matcher, Diagnostics()).dense(0).tolist()
                 scores[method] = [
                     [None if isnan(score) else score for score in row] for row in rows
                 ]

@@ -16,8 +16,8 @@ from kragx.ground.printing import (
     Result,
     Table,
     joined,
+    message,
     number,
-    phrase,
     warning,
 )
 from kragx.matchers.reasons import Reason
@@ -30,14 +30,14 @@ _LONGEST = 400
 _AROUND = 60
 _INDENT = 3
 _STATUS = {
-    "missing": phrase("the run has no answer to this query"),
-    "failed": phrase("the retriever failed at this query"),
+    "missing": message("the run has no answer to this query"),
+    "failed": message("the retriever failed at this query"),
 }
 _VERDICTS = {
-    "match": phrase("-> match"),
-    "no match": phrase("-> no match"),
-    "unknown": phrase("-> unknown"),
-    "open": phrase("-> left open"),
+    "match": message("-> match"),
+    "no match": message("-> no match"),
+    "unknown": message("-> unknown"),
+    "open": message("-> left open"),
 }
 
 
@@ -144,23 +144,23 @@ class Explanation(Result):
         Long texts are cut to what is around the first mark; `full` shows all of them.
         """
         status = _STATUS.get(self.status)
-        title = phrase("{retriever}, query {query}", retriever=self.retriever, query=self.query_id)
+        title = message("{retriever}, query {query}", retriever=self.retriever, query=self.query_id)
         parts: tuple[Part | None, ...] = (
             Heading(title),
             Line(self.query) if self.query else None,
-            Line(phrase("match: {match}", match=method_label(self.match))),
+            Line(message("match: {match}", match=method_label(self.match))),
             warning(joined(": ", [status, self.error or ""])) if status else None,
             *(line for gold in self.gold for line in _gold_lines(gold, full=full)),
             Line(
-                phrase(
+                message(
                     "this query is marked unanswerable: what is retrieved for it answers nothing"
                 )
             )
             if self.answerable is False
             else None
             if self.gold
-            else Line(phrase("this query has no gold")),
-            None if self.retrieved else _block(phrase("nothing was retrieved")),
+            else Line(message("this query has no gold")),
+            None if self.retrieved else _block(message("nothing was retrieved")),
             *(part for doc in self.retrieved for part in self._doc_parts(doc, full=full)),
         )
         yield from filter(None, parts)
@@ -171,8 +171,8 @@ class Explanation(Result):
         head = joined(" ", [f"\n{doc.rank}.{_id(doc.id)}", verdict])
         yield Line(head, "bold green" if doc.matches else "bold")
         if doc.reason is not None or doc.grade is not None:
-            grade = phrase("not known") if doc.grade is None else str(doc.grade)
-            label = phrase("the judge's grade of relevance: {grade}", grade=grade)
+            grade = message("not known") if doc.grade is None else str(doc.grade)
+            label = message("the judge's grade of relevance: {grade}", grade=grade)
             yield Line(joined(": ", [label, doc.reason or ""]), indent=_INDENT)
         pairs = [self.pair(doc.rank, gold.number) for gold in self.gold]
         # Marked are the shared words of the matches, else of the likeliest pair.
@@ -180,11 +180,11 @@ class Explanation(Result):
         marked = [pair for pair in pairs if pair.matched] or likeliest
         yield from _text(doc.text, merged(s for pair in marked for s in pair.doc_spans), full=full)
         for pair in pairs:
-            label = phrase("gold {n}", n=pair.gold)
+            label = message("gold {n}", n=pair.gold)
             yield from (Line(why, indent=_INDENT) for why in _why(pair.reason, label))
         if pairs:
             rows = [[f"{pair.gold}", *map(number, pair.scores.values())] for pair in pairs]
-            yield Table([phrase("gold"), *pairs[0].scores], rows)
+            yield Table([message("gold"), *pairs[0].scores], rows)
 
 
 def _block(text: str, style: str = "") -> Line:
@@ -203,11 +203,11 @@ def _listed(numbers: Iterable[int]) -> str:
 def _gold_lines(gold: ExplainedGold, *, full: bool) -> Iterator[Line]:
     """A gold item, and where it was found, if it was; and its text."""
     place = (
-        phrase("not found")
+        message("not found")
         if gold.found_at is None
-        else phrase("found at rank {rank}", rank=gold.found_at)
+        else message("found at rank {rank}", rank=gold.found_at)
     )
-    head = phrase(
+    head = message(
         "gold {n}{id}: {where}" if gold.grade == 1.0 else "gold {n}{id}, grade {grade:g}: {where}",
         n=gold.number,
         id=_id(gold.id),
@@ -219,7 +219,7 @@ def _gold_lines(gold: ExplainedGold, *, full: bool) -> Iterator[Line]:
 
 
 def _verdict(doc: ExplainedDoc) -> str:
-    return phrase(
+    return message(
         "no match"
         if not doc.matches
         else "matches gold {numbers}, but stood above already: not counted again"
@@ -255,16 +255,16 @@ def _why(reason: Reason, label: str, depth: int = 0) -> Iterator[str]:
     """A line for the matcher and, of a combination, for each member that was asked."""
     reject, accept, distance = reason.reject, reason.accept, reason.distance
     of_limits = [
-        "" if reject is None else phrase("none below {limit:g}", limit=reject),
-        "" if accept is None else phrase("match from {limit:g}", limit=accept),
+        "" if reject is None else message("none below {limit:g}", limit=reject),
+        "" if accept is None else message("match from {limit:g}", limit=accept),
     ]
     limits = joined("; ", of_limits)
-    far = "" if distance is None else phrase("{distance:+.4f} from the limit", distance=distance)
+    far = "" if distance is None else message("{distance:+.4f} from the limit", distance=distance)
     head = [f"{'  ' * depth}{reason.method}:"] if depth else [label, f": {reason.method}"]
     if limits or not reason.parts:  # of a combination without a limit the score says nothing
-        head += [" ", phrase("not known") if reason.score is None else number(reason.score)]
+        head += [" ", message("not known") if reason.score is None else number(reason.score)]
     head += [" (", joined(", ", [limits, far]), ")"] if limits else []
-    decides = phrase(", decides") if depth and reason.decides else ""
+    decides = message(", decides") if depth and reason.decides else ""
     text = "" if reason.text is None else joined("", [": ", reason.text])
     yield joined("", [*head, " ", _VERDICTS[reason.verdict], decides, text])
     for part in reason.parts:

@@ -13,20 +13,20 @@ from kragx.data import (
     NO_CORPUS,
     Corpus,
     GoldDataset,
-    Mender,
     Query,
     Reading,
     Retrieved,
     Run,
+    SurrogateRepair,
     as_corpus,
     hash_of,
+    id_difference,
     is_source,
     look_alikes,
     nothing_retrieved,
     query_hash,
     read_dataset,
     read_run,
-    told_apart,
 )
 from kragx.data.batch import Batch, BufferedRows, Row, batches_of
 from kragx.data.foreign import DISTANCE
@@ -43,17 +43,17 @@ from kragx.evaluation.searching import (
     seen_in_runs,
 )
 from kragx.ground.errors import DataError, UsageError
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.matchers import (
     BaseMatcher,
+    Diagnostics,
     MatchItem,
-    Notes,
     is_built_in,
 )
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.items import items_of
 from kragx.metrics import LEFT_OUT, Floats, Profile
-from kragx.metrics.match_table import settled
+from kragx.metrics.match_table import rounded
 
 _ROOM = 1 << 22
 """So many retrieved texts of a file are kept by number until it passes: some thirty megabytes."""
@@ -62,7 +62,7 @@ _ROOM = 1 << 22
 def first_failure(failures: Mapping[str, str]) -> str:
     """The first of some failures, by query id, in words."""
     query_id, error = next(iter(failures.items()))
-    return phrase("query {query!r}: {error}", query=query_id, error=error)
+    return message("query {query!r}: {error}", query=query_id, error=error)
 
 
 N_ASKS = "n_asks"
@@ -139,7 +139,7 @@ class StreamStats:
         failures: by query id, why the retriever failed.
         hashes: of their gold; None where the whole gold set is known.
         kept: what is made of each of them; None where nothing is.
-        mender: has counted the surrogates that were replaced.
+        repair: has counted the surrogates that were replaced.
         golds: of their gold what is compared with each other; None where nothing is.
         searching: says which list of them metrics are about; None where nobody looks at searches.
     """
@@ -151,7 +151,7 @@ class StreamStats:
     failures: dict[str, str] = field(default_factory=dict)
     hashes: list[bytes] | None = None
     kept: list[Any] | None = None
-    mender: Mender = field(default_factory=Mender)
+    repair: SurrogateRepair = field(default_factory=SurrogateRepair)
     golds: GoldSample | None = None
     searching: Searching | None = None
 
@@ -207,7 +207,7 @@ class StreamStats:
         """Add what is known of the questions behind these."""
         self.lines |= later.lines
         self.failures |= later.failures
-        self.mender.surrogates += later.mender.surrogates
+        self.repair.surrogates += later.repair.surrogates
         for name in ("query_ids", "statuses", "seconds", "hashes", "kept"):
             if more := getattr(later, name):
                 column = getattr(self, name)
@@ -326,19 +326,23 @@ class Source:
             DataError: it is a file, and none of its questions says what was retrieved.
         """
         if self.reading is not None:
-            self.stats.mender.surrogates += self.reading.problems.mender.surrogates
+            self.stats.repair.surrogates += self.reading.problems.repair.surrogates
             if self.stats.statuses.keys() <= {"missing"}:
                 raise nothing_retrieved(self.reading.problems.file)
 
     def counts(
-        self, sums: Mapping[str, int], profile: Profile, notes: Notes, weights: Floats | None
+        self,
+        sums: Mapping[str, int],
+        profile: Profile,
+        diagnostics: Diagnostics,
+        weights: Floats | None,
     ) -> dict[str, Any]:
         """What was scored and what was not, once all of it has passed.
 
         Args:
             sums: of the match table, or of those of all parts (`table_counts`).
             profile: says which queries are left out.
-            notes: what the matcher noted.
+            diagnostics: what the matcher noted.
             weights: (q) how many asks each query stands for; None where all weigh alike.
         """
         stats, n_with_gold = self.stats, sums["n_with_gold"]
@@ -369,13 +373,13 @@ class Source:
             "n_empty": sums["n_empty"],
             "n_duplicates": sums["n_duplicates"],
             "judged_share": sums["n_judged"] / sums["n_to_judge"] if sums["n_to_judge"] else None,
-            "n_replaced_surrogates": stats.mender.surrogates,
+            "n_replaced_surrogates": stats.repair.surrogates,
             "n_longer_lines": self.run.n_longer_lines,
             **({"n_by_distance": n_by_distance} if n_by_distance else {}),
             **of_kinds,
-            **notes,
+            **diagnostics,
             **({"first_failure": first_failure(stats.failures)} if stats.failures else {}),
-            **({} if weights is None else {N_ASKS: settled(float(weights.sum()))}),
+            **({} if weights is None else {N_ASKS: rounded(float(weights.sum()))}),
         }
 
     def dataset_settings(self) -> Mapping[str, Any]:
@@ -449,7 +453,7 @@ def source_of(
         rows: list[Row] = [*zip(repeat(None), gold, retrieved)]
         source = Source(rows, answers.name, gold.name, texts, gold, answers, len(extra))
         n_replaced = gold.n_replaced_surrogates + answers.n_replaced_surrogates
-        source.stats.mender.surrogates = n_replaced
+        source.stats.repair.surrogates = n_replaced
         return source
     dataset = gold_of(dataset)
     if not is_source(dataset):
@@ -477,7 +481,7 @@ def _check_extra(extra: Sequence[str], gold: GoldDataset, run: Run, profile: Pro
     if len(extra) == len(run):
         # Ids that differ only in their Unicode form or spaces look the same on a screen.
         alike = look_alikes(extra, (query.id for query in gold))
-        example = next((told_apart(*pair) for pair in alike.items()), "")
+        example = next((id_difference(*pair) for pair in alike.items()), "")
         raise DataError(
             "run {run!r}: none of its {n} query ids is in the gold set {gold!r} ({example}); "
             "queries join by id (of a retriever by name pass a list of documents for each "
@@ -486,7 +490,7 @@ def _check_extra(extra: Sequence[str], gold: GoldDataset, run: Run, profile: Pro
             n=len(run),
             gold=gold.name,
             example=example
-            or phrase(
+            or message(
                 "it has {id!r}, the gold set {other!r}",
                 id=extra[0],
                 other=next(iter(gold)).id,

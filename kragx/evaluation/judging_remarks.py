@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kragx.ground.printing import joined, listed, number, phrase
+from kragx.ground.printing import joined, listed, message, number
 from kragx.metrics import known_metric
 
 
@@ -33,7 +33,7 @@ def panel_remarks(
     panel = judging.get("panel")
     if not panel or not panel["n_questions"]:
         return
-    alpha = phrase(
+    alpha = message(
         "no alpha, as nothing could disagree: there is one grade only"
         if panel["alpha"] is None
         else "Krippendorff's alpha (ordinal) among {judges}: {alpha}",
@@ -41,15 +41,15 @@ def panel_remarks(
         alpha=number(panel["alpha"]),
     )
     means = [
-        phrase("{metric} {low} to {high}", metric=name, low=number(low), high=number(high))
+        message("{metric} {low} to {high}", metric=name, low=number(low), high=number(high))
         for name, (low, high) in vote_bounds.items()
     ]
     lines = (
-        phrase(
+        message(
             "votes differ on {n_disputed} of {n_questions} judged questions; {alpha}",
             **{**panel, "alpha": alpha},
         ),
-        phrase(
+        message(
             "by the strictest and the most lenient vote on each pair: {means}",
             means=joined(", ", means),
         )
@@ -71,7 +71,7 @@ def judging_remarks(
 
     lines = (
         # First, as a screen shows only the first remarks: what a number is of, before its price.
-        phrase(
+        message(
             "relative to pool {hash} of {documents} documents; relevant from grade {rel} on", **pool
         )
         if pool
@@ -79,19 +79,19 @@ def judging_remarks(
         coverage_line(judging),
         *missing_lines(judging),
         *panel_remarks(judging, vote_bounds),
-        phrase(
+        message(
             "requests while the server had no room (429) or was away: {n_refused}, waited for",
             **judging,
         )
         if judging.get("n_refused")
         else "",
-        phrase(
+        message(
             "calls: {n_calls} ({n_retries} retries); from the store: {n_stored} of {n_distinct} "
             "distinct questions",
             **judging,
         ),
         *(
-            phrase(
+            message(
                 "asked as its server takes it: {dialect} ({n})"
                 if "panel" in judging
                 else "asked as its server takes it: {dialect} ({n} of {of})",
@@ -101,14 +101,14 @@ def judging_remarks(
             )
             for dialect, n in judging.get("dialects", {}).items()
         ),
-        phrase("human labels: {n_human}, instead of the judge's", **judging)
+        message("human labels: {n_human}, instead of the judge's", **judging)
         if judging["n_human"]
         else "",
-        phrase("calls saved by cheaper matchers: {n_calls_saved}", **judging)
+        message("calls saved by cheaper matchers: {n_calls_saved}", **judging)
         if "n_calls_saved" in judging
         else "",
         _cost(judging),
-        phrase(
+        message(
             "calls without an answer: {n_calls_without_usage}; what they cost is unknown and not "
             "counted here (a budget keeps the most that they can have cost)",
             **judging,
@@ -122,7 +122,7 @@ def judging_remarks(
 def _cost(judging: Mapping[str, Any]) -> str:
     """What judging has cost, and of how many tokens."""
     is_estimated = judging.get("n_calls_estimated", 0)
-    tokens = phrase(
+    tokens = message(
         "about {prompt_tokens} + {completion_tokens} tokens, estimated for {n_calls_estimated} of "
         "{n_calls} calls, as the server does not say"
         if is_estimated
@@ -132,7 +132,7 @@ def _cost(judging: Mapping[str, Any]) -> str:
     # Of a panel those alone that have no price: each of the others may have one.
     judges = judging.get("panel", {}).get("judges", ())
     unpriced = [judge["name"] for judge in judges if judge["cost"] is None] or [judging["model"]]
-    return phrase(
+    return message(
         "cost: unknown, no price of {models} is given; {tokens}"
         if judging["cost"] is None
         else "cost: about {cost:.4f} {currency} for {tokens}"

@@ -12,8 +12,8 @@ import numpy as np
 from kragx.data import Query
 from kragx.data.formats.jsonl import to_json
 from kragx.data.rules import RuleSet
-from kragx.ground.json_values import plain
-from kragx.ground.printing import Line, Part, Table, joined, phrase, visible
+from kragx.ground.json_values import to_jsonable
+from kragx.ground.printing import Line, Part, Table, joined, message, visible
 from kragx.metrics import Ints, Metric, MetricScores, MetricSpec
 from kragx.metrics.evidence import ForbiddenMarks
 from kragx.metrics.leaks import LEAK, LEAKED, STALE_FIRST
@@ -53,7 +53,7 @@ class Leak:
     @property
     def text(self) -> str:
         """Where it stands, and why it must not."""
-        return phrase(
+        return message(
             "{query}: {document} at rank {rank} ({kinds})",
             query=visible(self.query_id),
             document=visible(self.document or "?"),
@@ -145,9 +145,9 @@ def leak_parts(evaluations: Sequence[Evaluation], most: int = EXAMPLES) -> Itera
         text = joined(": ", [visible(name), leak.text]) if len(evaluations) > 1 else leak.text
         yield Line(text, item="-")
     if len(leaks) > most > 0:
-        yield Line(phrase("and {n} more", n=len(leaks) - most), item="-")
+        yield Line(message("and {n} more", n=len(leaks) - most), item="-")
     if n_probes := max((e.counts.get("n_probes", 0) for e in evaluations), default=0):
-        yield Line(phrase("probes, which no other metric counts: {n}", n=n_probes), "dim")
+        yield Line(message("probes, which no other metric counts: {n}", n=n_probes), "dim")
 
 
 def leak_texts(evaluations: Sequence[Evaluation]) -> dict[str, list[str]]:
@@ -164,8 +164,8 @@ def leaks_table(evaluations: Sequence[Evaluation], most: int = MOST) -> Iterator
     yield from leak_parts(evaluations, most=0)
     leaks = _in_turn(evaluations)
     several = len(evaluations) > 1
-    heads = [phrase("question"), phrase("document"), phrase("rank"), phrase("kind")]
-    heads = [phrase("retriever"), *heads] if several else heads
+    heads = [message("question"), message("document"), message("rank"), message("kind")]
+    heads = [message("retriever"), *heads] if several else heads
     rows = [
         [
             *[visible(name)] * several,
@@ -178,12 +178,12 @@ def leaks_table(evaluations: Sequence[Evaluation], most: int = MOST) -> Iterator
     ]
     if rows:
         n_more = len(leaks) - most
-        note = phrase("and {n} more", n=n_more) if n_more > 0 else ""
+        note = message("and {n} more", n=n_more) if n_more > 0 else ""
         yield Table(heads, rows, words=len(heads), note=note)
     rules = {kind: rule for _, leak in leaks for kind, rule in leak.rules.items()}
     for kind, rule in sorted(rules.items()):
-        text = visible(to_json(plain(rule)))
-        yield Line(phrase("rule {kind}: {rule}", kind=visible(kind), rule=text), item="-")
+        text = visible(to_json(to_jsonable(rule)))
+        yield Line(message("rule {kind}: {rule}", kind=visible(kind), rule=text), item="-")
 
 
 def _in_turn(evaluations: Sequence[Evaluation]) -> list[tuple[str, Leak]]:
@@ -217,7 +217,7 @@ def _summaries(evaluations: Sequence[Evaluation], metric: Metric) -> list[Line]:
 def _summary(evaluation: Evaluation, scores: MetricScores) -> Line:
     counts, name = scores.counts, str(scores.spec)
     leaks = counts["n_leaked"]
-    text = phrase(
+    text = message(
         "{retriever}: an old version comes first for {n} of {of} questions ({metric}: {ends})"
         if leaks and scores.spec.metric == STALE_FIRST
         else "{retriever}: leaks for {n} of {of} questions that could leak ({metric}: {ends})"
@@ -238,15 +238,15 @@ def _notes(counts: Mapping[str, int]) -> list[str]:
     """What a number of leaks does not rest on; of why it is not known one of several counts."""
     unanswered, lost, lacking = (counts[f"n_{why}"] for why in ("unanswered", "lost", "lacking"))
     reasons = (
-        (unanswered, phrase("failed or missing: {n}", n=unanswered)),
-        (lost, phrase("items that no document can match: {n}", n=lost)),
-        (lacking, phrase("documents that lack a field that would tell: {n}", n=lacking)),
+        (unanswered, message("failed or missing: {n}", n=unanswered)),
+        (lost, message("items that no document can match: {n}", n=lost)),
+        (lacking, message("documents that lack a field that would tell: {n}", n=lacking)),
     )
     why = joined(", ", [text for n, text in reasons if n])
     n_open, n_empty, n_short = counts["n_open"], counts["n_empty"], counts["n_short"]
     notes = (
-        (n_open, phrase("not known for {n} ({reasons})", n=n_open, reasons=why)),
-        (n_empty, phrase("answered with an empty list: {n}", n=n_empty)),
-        (n_short, phrase("lists that end before k: {n}", n=n_short)),
+        (n_open, message("not known for {n} ({reasons})", n=n_open, reasons=why)),
+        (n_empty, message("answered with an empty list: {n}", n=n_empty)),
+        (n_short, message("lists that end before k: {n}", n=n_short)),
     )
     return [text for n, text in notes if n]

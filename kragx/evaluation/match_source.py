@@ -21,7 +21,7 @@ from kragx.evaluation.inputs import (
     Texts,
 )
 from kragx.evaluation.searching import Searched, Searching, search_counts
-from kragx.matchers import BaseMatcher, MatchItem, Notes, matching
+from kragx.matchers import BaseMatcher, Diagnostics, MatchItem, matching
 from kragx.metrics import ForbiddenMarks, MatchTable, Profile
 from kragx.metrics.search_table import SearchTable
 
@@ -126,7 +126,7 @@ def match_stream(
     batches: Iterable[Batch],
     stats: StreamStats,
     plan: MatchPlan,
-    notes: Notes,
+    diagnostics: Diagnostics,
 ) -> Matches:
     """The matches of batches, which pass then: the one function that matches any.
 
@@ -134,7 +134,7 @@ def match_stream(
         batches: as they are read.
         stats: takes note of them.
         plan: what is done with them.
-        notes: the matcher adds its counts here.
+        diagnostics: the matcher adds its counts here.
 
     Raises:
         LackingError: ids have no text, and something compares texts.
@@ -144,24 +144,24 @@ def match_stream(
     with_what_passed: Callable[[MatchTable], Matches] = Matches
     if plan.forbidding is not None or plan.searching is not None:
         batches, with_what_passed = watched(batches, plan.forbidding, plan.searching)
-    return with_what_passed(matching.match_batches(batches, plan.matcher, notes))
+    return with_what_passed(matching.match_batches(batches, plan.matcher, diagnostics))
 
 
-def match_source(source: Source, plan: MatchPlan, notes: Notes) -> Matches:
+def match_source(source: Source, plan: MatchPlan, diagnostics: Diagnostics) -> Matches:
     """The matches of a whole source, which has passed then.
 
     Args:
         source: what is evaluated.
         plan: what is done with it.
-        notes: the matcher adds its counts here.
+        diagnostics: the matcher adds its counts here.
 
     Raises:
         DataError: as whoever reads it; ids without texts are counted.
     """
-    matches = match_stream(batches_of(source.rows), source.stats, plan, notes)
+    matches = match_stream(batches_of(source.rows), source.stats, plan, diagnostics)
     if source.reading is not None:
         source.ended()
-    matching.conclude(plan.matcher, notes)
+    matching.conclude(plan.matcher, diagnostics)
     return matches
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kragx.evaluation.wording import asks_label, basis_label
-from kragx.ground.printing import Line, Table, between, joined, number, phrase, possible
+from kragx.ground.printing import Line, Table, between, joined, message, number, possible
 from kragx.metrics import known_metric
 
 Evaluation = Any
@@ -17,9 +17,9 @@ def heading(evaluation: Evaluation, counts: Mapping[str, Any] | None = None) -> 
     """How matches were decided and what the numbers mean; `counts` where not of all."""
     basis = basis_label(evaluation.settings)
     texts = (
-        phrase("match: {match}", match=evaluation.match_label),
-        phrase("profile: {profile}", profile=profile_label(evaluation)),
-        phrase("list: {basis}", basis=basis) if basis else "",
+        message("match: {match}", match=evaluation.match_label),
+        message("profile: {profile}", profile=profile_label(evaluation)),
+        message("list: {basis}", basis=basis) if basis else "",
         asks_label(evaluation.counts if counts is None else counts) or "",
     )
     return map(Line, filter(None, texts))
@@ -32,7 +32,7 @@ def profile_label(evaluation: Evaluation) -> str:
         f"{option}={value}" if isinstance(value, str) else option
         for option, value in evaluation.settings["deviations"].items()
     )
-    return phrase("{name}, with {changed}", name=name, changed=changed) if changed else name
+    return message("{name}, with {changed}", name=name, changed=changed) if changed else name
 
 
 def mean_cell(evaluation: Evaluation, metric: str) -> str:
@@ -45,7 +45,7 @@ def mean_cell(evaluation: Evaluation, metric: str) -> str:
     text = _with_bounds(evaluation.mean.get(metric), bounds)
     if not aside and maximum is None:
         return text
-    return phrase(
+    return message(
         "{value} ({aside})" if aside else "{value} of {maximum}",
         value=text,
         aside=aside,
@@ -69,8 +69,8 @@ def bounds_note(evaluations: Iterable[Evaluation]) -> str:
     scores = (score for evaluation in evaluations for score in evaluation.scores if score.bounds)
     of_leaks = {score.spec.metric.reads_forbidden for score in scores}
     notes = {
-        False: phrase("(a to b): what it can become once missing judgements are known"),
-        True: phrase("leaks from a to b: if none, and if all of what is not known leaks"),
+        False: message("(a to b): what it can become once missing judgements are known"),
+        True: message("leaks from a to b: if none, and if all of what is not known leaks"),
     }
     return joined("; ", [note for kind, note in notes.items() if kind in of_leaks])
 
@@ -85,8 +85,8 @@ def size(evaluation: Evaluation) -> Line:
     """How many queries the numbers are of."""
     n_scored, n_queries = (evaluation.counts[name] for name in ("n_scored", "n_queries"))
     if n_queries and evaluation.counts.get("n_probes", 0) == n_queries:
-        return Line(phrase("all {n} queries are probes: leaks alone are measured", n=n_queries))
-    return Line(phrase("{n} of {of} queries scored", n=n_scored, of=n_queries))
+        return Line(message("all {n} queries are probes: leaks alone are measured", n=n_queries))
+    return Line(message("{n} of {of} queries scored", n=n_scored, of=n_queries))
 
 
 def metric_names(evaluations: Iterable[Evaluation]) -> list[str]:

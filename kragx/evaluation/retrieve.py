@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 
 from kragx.data import (
     GoldDataset,
-    Mender,
     Query,
     Retrieved,
     Run,
     Search,
     Stage,
+    SurrogateRepair,
     as_corpus,
 )
 from kragx.data.runs import answer_of
@@ -33,7 +33,7 @@ from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import DataError, MissingExtraError, RetrieverError, UsageError
 from kragx.ground.event_loop import run_sync
 from kragx.ground.plugins import check_arguments
-from kragx.ground.printing import phrase, progress_bar, visible
+from kragx.ground.printing import message, progress_bar, visible
 
 FIRST_PAUSE = 0.5
 """Seconds before the first retry."""
@@ -180,8 +180,8 @@ class _Interview:
         answers = {query.id: known[query.id] for query in dataset if query.id in known}
         questions = [query for query in dataset if query.id not in known]
         for query in islice(cycle(dataset), asking.warmup if questions and not number else 0):
-            await self.attempt(query, Mender())
-        title = phrase(
+            await self.attempt(query, SurrogateRepair())
+        title = message(
             "asking {name}" if asking.runs == 1 else "asking {name}, time {n} of {of}",
             name=self.name,
             n=number + 1,
@@ -238,8 +238,8 @@ class _Interview:
 
         Beside it stands how many lone surrogates were replaced in all of them.
         """
-        mender = Mender()
-        attempts = [await self.attempt(query, mender) for _ in range(self.asking.repeat)]
+        repair = SurrogateRepair()
+        attempts = [await self.attempt(query, repair) for _ in range(self.asking.repeat)]
         answered = [attempt for attempt in attempts if attempt.error is None] or attempts
         retrieved = answered[0]
         if retrieved.error is not None and self.asking.on_error == "stop":
@@ -251,9 +251,9 @@ class _Interview:
                 error=retrieved.error,
             )
         seconds = median(attempt.seconds or 0.0 for attempt in answered)
-        return replace(retrieved, seconds=seconds), mender.surrogates
+        return replace(retrieved, seconds=seconds), repair.surrogates
 
-    async def attempt(self, query: Query, mender: Mender) -> Retrieved:
+    async def attempt(self, query: Query, repair: SurrogateRepair) -> Retrieved:
         """Ask once, and again after errors as often as is allowed."""
         retrieved, before = Retrieved(error="not asked"), 0.0
         for attempt in range(self.asking.retries + 1):
@@ -276,15 +276,15 @@ class _Interview:
                 may_await = not self.has_answered and self.retriever.ainvoke is not None
                 if isinstance(error, NotImplementedError) and not is_awaited and may_await:
                     self.awaits = True
-                    return await self.attempt(query, mender)
+                    return await self.attempt(query, repair)
                 before += time.perf_counter() - started
                 heard = partial(self._heard, recording)
-                retrieved = heard(mender, seconds=before, error=reason_of(error))
+                retrieved = heard(repair, seconds=before, error=reason_of(error))
                 # If others are answered with no list, its retrievers were searches.
-                self.failed[query.id] = heard(Mender(), has_list=False).searches
+                self.failed[query.id] = heard(SurrogateRepair(), has_list=False).searches
             else:
                 # Whoever asks waits for every attempt.
-                retrieved = self._answered(answer, query, before + took, recording, mender)
+                retrieved = self._answered(answer, query, before + took, recording, repair)
                 break
         return retrieved
 
@@ -344,20 +344,25 @@ class _Interview:
         )
 
     def _answered(
-        self, answer: Any, query: Query, seconds: float, recording: CallRecording, mender: Mender
+        self,
+        answer: Any,
+        query: Query,
+        seconds: float,
+        recording: CallRecording,
+        repair: SurrogateRepair,
     ) -> Retrieved:
         """What a question got that was answered: documents, or what was searched for it."""
-        heard = partial(self._heard, recording, mender, seconds=seconds)
+        heard = partial(self._heard, recording, repair, seconds=seconds)
         try:
-            searches = None if self.asking.paths else searches_of(answer, mender)
+            searches = None if self.asking.paths else searches_of(answer, repair)
             if searches is not None:  # it says itself what was searched for
                 stages = self._stages(recording)
                 told = replace(answer_of(searches), seconds=seconds, stages=stages)
-                return self._told(told, mender)
+                return self._told(told, repair)
             if recording.has_lost:
                 raise DataError(LOST)
             try:
-                documents = self.asking.read(answer, mender)
+                documents = self.asking.read(answer, repair)
             except DataError:
                 if not is_reply(answer):
                     raise
@@ -371,13 +376,18 @@ class _Interview:
         return replace(heard(), documents=documents)
 
     def _heard(
-        self, recording: CallRecording, mender: Mender, *, has_list: bool = True, **fields: Any
+        self,
+        recording: CallRecording,
+        repair: SurrogateRepair,
+        *,
+        has_list: bool = True,
+        **fields: Any,
     ) -> Retrieved:
         """What a question got but documents, as far as it was heard while it was asked.
 
         Args:
             recording: of what was called.
-            mender: mends what is said of failures.
+            repair: mends what is said of failures.
             has_list: whether it was answered with a list.
             fields: the others of `Retrieved`.
         """
@@ -385,18 +395,18 @@ class _Interview:
         searches = searches_beside(recording.calls, has_list=has_list, name=name)
         stages = self._stages(recording)
         answer = Retrieved(stages=stages, searches=searches, has_list=has_list, **fields)
-        return self._told(answer, mender)
+        return self._told(answer, repair)
 
     def _stages(self, recording: CallRecording) -> tuple[Stage, ...]:
         return stages_of(recording.calls) if self.asking.stages else ()
 
-    def _told(self, answer: Retrieved, mender: Mender) -> Retrieved:
+    def _told(self, answer: Retrieved, repair: SurrogateRepair) -> Retrieved:
         """The same with the reasons of failures as everybody may read them."""
         if answer.error is None and not (answer.stages or answer.searches):
             return answer
 
         def reason(error: str | None) -> str | None:
-            text = None if error is None else self.asking.mask(mender.mend(error))
+            text = None if error is None else self.asking.mask(repair.text(error))
             if text is None or len(text) <= _LONGEST_REASON:
                 return text
             # A whole page, as servers send it.
@@ -408,7 +418,7 @@ class _Interview:
         searches = (
             replace(
                 search,
-                query=search.query and mender.mend(search.query),
+                query=search.query and repair.text(search.query),
                 error=reason(search.error),
                 stages=masked(search.stages),
             )
@@ -460,7 +470,7 @@ def _interview(
     n = sum(bool(query.history) for query in dataset)
     if n and not (adapter.takes_history or "history" in (asking.input or {}).values()):
         warnings.warn(
-            phrase(
+            message(
                 "{name} is asked without the history that {n} of {of} questions have; a runnable "
                 "gets it by 'input' ({{input: query, chat_history: history}}), a function by a "
                 "parameter 'history', a server by a text \"{{history}}\" in its json",

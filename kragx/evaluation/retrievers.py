@@ -18,7 +18,7 @@ from pydantic import Field, field_validator, model_validator
 
 from kragx.data import (
     Doc,
-    Mender,
+    SurrogateRepair,
     Tokenizer,
     chunking,
     clean_number,
@@ -170,7 +170,7 @@ class ReciprocalRankFusion(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:
-        mender = Mender()
+        repair = SurrogateRepair()
         lists = []
         for number, retriever in enumerate(self.retrievers, start=1):
             adapter = adapted(retriever)
@@ -179,7 +179,7 @@ class ReciprocalRankFusion(BaseRetriever):
             assert adapter.invoke is not None  # `_check` has seen to it
             answer = collected(adapter.invoke(query, **options))
             with inside(path=f"retriever {number}"):
-                lists.append(documents_of(answer, mender))
+                lists.append(documents_of(answer, repair))
         return [
             Document(
                 page_content=doc.text or "", id=doc.id, metadata={**doc.metadata, "score": score}

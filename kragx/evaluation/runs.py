@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from kragx.evaluation.searching import SEARCHES
-from kragx.ground.printing import between, listed, phrase
+from kragx.ground.printing import between, listed, message
 from kragx.metrics.intervals import Interval
 from kragx.metrics.runs import PARTLY, mean_of
 
@@ -40,12 +40,12 @@ class SeveralRuns:
         low, high = self.spread(metric) or (None, None)
         if low is None or high is None:
             return ""
-        return phrase("alike") if low == high else between(low, high)
+        return message("alike") if low == high else between(low, high)
 
     def beside(self, metric: str) -> str:
         """The same beside a mean."""
         text = self.text(metric)
-        return phrase("runs: {spread}", spread=text) if text else ""
+        return message("runs: {spread}", spread=text) if text else ""
 
 
 def runs_note(runs: Mapping[str, SeveralRuns]) -> str:
@@ -53,7 +53,7 @@ def runs_note(runs: Mapping[str, SeveralRuns]) -> str:
     if not runs:
         return ""
     times = listed([f"{name} ({of_retriever.n})" for name, of_retriever in runs.items()])
-    return phrase(
+    return message(
         "asked several times: {times}; values are each question's mean, runs the lowest and the "
         "highest of a run; single documents are those of the first run",
         times=times,
@@ -123,7 +123,7 @@ def partly_remarks(counts: Mapping[str, Any]) -> Iterator[str]:
         if PARTLY in of_metric
     }
     if partly:
-        yield phrase(
+        yield message(
             "queries with a value in some runs only, by whose mean they count: {metrics}",
             metrics=listed([f"{metric} {n}" for metric, n in partly.items()], limit=len(partly)),
         )

@@ -13,7 +13,7 @@ from kragx.data.tokenizers import LETTERS, AutoTokenizer, without_hanja
 from kragx.data.tokens import Tokens
 from kragx.ground.caller_warnings import warn
 from kragx.ground.errors import DataError
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.matchers import MatchWarning
 from kragx.metrics import Ints, MatchTable, RankedList
 from kragx.metrics.spans.align import Cells, align
@@ -88,7 +88,7 @@ class Reader:
         gold, docs = self.gold_sources, self.doc_sources
         if gold and docs and not gold.keys() & docs.keys():
             warn(
-                phrase(
+                message(
                     "offsets: no document is of a source that gold is of, so nothing is covered "
                     "(gold: {gold!r}, retrieved: {retrieved!r}); name the key with the same ids in "
                     "both (source=...), or compare texts (offsets=off)",
@@ -99,7 +99,7 @@ class Reader:
             )
         if self.without:
             warn(
-                phrase(
+                message(
                     "gold texts that yield no token with the tokenizer {tokenizer!r} and are never "
                     "covered: {n}, for example {example!r}",
                     tokenizer=self.options.tokenizer,

@@ -35,8 +35,8 @@ from kragx.ground.printing import (
     Result,
     Table,
     joined,
+    message,
     number,
-    phrase,
     visible,
     warning,
 )
@@ -48,12 +48,12 @@ from kragx.metrics.scores import number_of
 def reasons(k: int | None) -> dict[str, str]:
     """The reasons as people read them, in their order."""
     return {
-        "never_retrieved": phrase("never retrieved"),
-        "fused_away": phrase("dropped by the fusion"),
-        "cut": phrase("cut"),
-        "low": phrase("ranked below {k}", k=k),
-        "unread": phrase("retrieved, not read"),
-        "failed": phrase("failed questions"),
+        "never_retrieved": message("never retrieved"),
+        "fused_away": message("dropped by the fusion"),
+        "cut": message("cut"),
+        "low": message("ranked below {k}", k=k),
+        "unread": message("retrieved, not read"),
+        "failed": message("failed questions"),
     }
 
 
@@ -155,7 +155,7 @@ class StageLosses(Result):
         """One line: what is found, and what loses the rest."""
         if not self.stages:
             return joined("; ", self.remarks)
-        line: str = phrase(
+        line: str = message(
             "{n} of {of} gold items reached the answer"
             if self.k is None
             else "{n} of {of} gold items within {k}",
@@ -165,7 +165,7 @@ class StageLosses(Result):
         )
         words = reasons(self.k)
         causes = [
-            phrase(
+            message(
                 "{n} {reason}{place}",
                 n=loss.n,
                 reason=words[loss.reason],
@@ -174,7 +174,7 @@ class StageLosses(Result):
             for loss in self.losses
         ]
         return (
-            phrase("{found}; lost: {lost}", found=line, lost=joined(", ", causes))
+            message("{found}; lost: {lost}", found=line, lost=joined(", ", causes))
             if causes
             else line
         )
@@ -183,8 +183,8 @@ class StageLosses(Result):
         """The summary, then how much of the gold is there behind each stage."""
         yield Line(joined(": ", [visible(self.retriever), self.summary]))
         if self.stages:
-            heads = [phrase("stage"), phrase("gets"), *self.stages[0].means, "ms"]
-            note = phrase("ms: median of a question")
+            heads = [message("stage"), message("gets"), *self.stages[0].means, "ms"]
+            note = message("ms: median of a question")
             yield Table(heads, [*map(_row, self.stages)], words=2, note=note)
             yield from map(warning, self.remarks)
 
@@ -199,13 +199,13 @@ def _row(stage: StageScore) -> list[str]:
 
 
 def _label(name: str) -> str:
-    return phrase("all searches") if name == ALL else visible(name)
+    return message("all searches") if name == ALL else visible(name)
 
 
 def losses_parts(losses: Sequence[StageLosses], level: int = 2) -> Iterator[Part]:
     """The section of a report; nothing where no retriever has stages."""
     if losses:
-        yield Heading(phrase("Where the gold is lost"), level=level)
+        yield Heading(message("Where the gold is lost"), level=level)
         yield from chain.from_iterable(of_one.describe() for of_one in losses)
 
 
@@ -323,7 +323,7 @@ def losses_of(
                 matched[name] = _evaluated(final, run.name, dataset, lists, evaluate, name)
         except (DataError, UsageError) as error:
             why = visible(str(error).splitlines()[0])
-            return unsaid([phrase("stage {name}: {why}", name=visible(name), why=why)])
+            return unsaid([message("stage {name}: {why}", name=visible(name), why=why)])
     if not matched.keys() & names.keys() - {ANSWER}:
         return unsaid(remarks)
     ranks = {name: _ranks(evaluation) for name, evaluation in matched.items()}
@@ -345,12 +345,12 @@ def losses_of(
 def _left_out(n: int, run: Run, queries: Iterable[Query], k: int | None) -> list[str]:
     """How many questions nothing can be said of, and of how many nobody says what was read."""
     if k is not None:
-        return [phrase("questions without stages, left out: {n}", n=n)] if n else []
+        return [message("questions without stages, left out: {n}", n=n)] if n else []
     answers = (run[query.id] for query in queries if query.id in run)
     n_unknown = sum(answer.error is None and read_of(answer) is None for answer in answers)
     texts = {
-        phrase("questions without a search that gives documents, left out: {n}", n=n): n,
-        phrase(
+        message("questions without a search that gives documents, left out: {n}", n=n): n,
+        message(
             "questions of which nobody says what was read: {n}; all that came counts as read there",
             n=n_unknown,
         ): n_unknown,
@@ -384,14 +384,14 @@ def _remarks(score: StageScore, n_questions: int, k: int | None) -> Iterator[str
     """On how few questions a stage was seen, unless searches were made, and how often it failed."""
     name, n = visible(score.name), score.n_questions
     if n < n_questions and k is not None:
-        yield phrase(
+        yield message(
             "stage {name} was seen on {n} of {of} questions; its numbers are of those",
             name=name,
             n=n,
             of=n_questions,
         )
     if score.n_failed:
-        yield phrase(
+        yield message(
             "stage {name} failed on {n} of {of} questions, each scored as an empty list",
             name=name,
             n=score.n_failed,
@@ -404,7 +404,7 @@ def _metrics(k: int) -> list[str]:
 
 
 def _not_judged() -> str:
-    return phrase(
+    return message(
         "what stages returned is not sent to a judge; where they lose the gold can be said by "
         "a matcher that asks none, for example {example}",
         example="matchers: {judged: llm, texts: overlap}",

@@ -6,7 +6,7 @@ from typing import Any
 from kragx.evaluation.judging_remarks import judging_remarks, votes_on
 from kragx.evaluation.runs import RUNS
 from kragx.evaluation.searching import SEARCHES
-from kragx.ground.printing import joined, number, phrase
+from kragx.ground.printing import joined, message, number
 from kragx.matchers.ids import ALIKE, APART
 from kragx.matchers.pages import UNPLACED
 from kragx.matchers.texts import DOCS_LOST, GOLD_LOST, SHORT_GOLD
@@ -14,17 +14,17 @@ from kragx.metrics import LEFT_OUT, Metric, MetricSpec, Profile, known_metric
 from kragx.metrics.ranking_metrics import PRECISION
 
 _NO_GOLD = {
-    "skip": phrase("left out"),
-    "zero": phrase("scored 0"),
-    "error": phrase("refused"),
-    "abstain": phrase("1 for an empty list, else 0"),
+    "skip": message("left out"),
+    "zero": message("scored 0"),
+    "error": message("refused"),
+    "abstain": message("1 for an empty list, else 0"),
 }
 _TREATED = {
     **_NO_GOLD,
-    "skip": phrase("left out; add gold, or answerable: false where nothing answers"),
+    "skip": message("left out; add gold, or answerable: false where nothing answers"),
 }
 """The same where it is said how many there are."""
-_MISSING = {"empty": phrase("scored as empty lists"), "left_out": phrase("left out")}
+_MISSING = {"empty": message("scored as empty lists"), "left_out": message("left out")}
 _JUDGED = ("judging", "judging_relevance")
 """The counts of a judge of matches, and of one of relevance beside them."""
 
@@ -32,15 +32,15 @@ IDS_ALONE = "ids alone"
 """Why matches are by id where nobody has said so."""
 
 _REPEATS = {
-    "once": phrase("the first one counts"),
-    "count": phrase("each one counts"),
-    "error": phrase("refused"),
+    "once": message("the first one counts"),
+    "count": message("each one counts"),
+    "error": message("refused"),
 }
 
 
 _BASIS = {
-    "retrieved": phrase("what each question got in the end, not the searches before"),
-    "first": phrase("the first search of each question; later ones stand under their own metrics"),
+    "retrieved": message("what each question got in the end, not the searches before"),
+    "first": message("the first search of each question; later ones stand under their own metrics"),
 }
 
 
@@ -58,7 +58,7 @@ def asks_label(counts: Mapping[str, Any]) -> str | None:
     n, asks = counts["n_queries"], counts.get("n_asks")
     if asks is None:
         return None
-    return phrase(
+    return message(
         "numbers of {n:,} questions, by weights that sum to {total:g}"
         if asks < n
         else "numbers of {asks:,} asks, by {n:,} questions",
@@ -103,7 +103,7 @@ def _is_combination(match: Mapping[str, Any]) -> bool:
 def failure_remarks(counts: Mapping[str, Any]) -> Iterator[str]:
     """On how many queries the retriever failed, and the first reason; nothing where it did not."""
     if counts["n_failed"]:
-        yield phrase(
+        yield message(
             "queries that failed: {n_failed} (scored as empty lists)"
             if RUNS not in counts
             else "queries that failed in some of {n} runs: {n_failed} (each such run is scored as "
@@ -111,14 +111,14 @@ def failure_remarks(counts: Mapping[str, Any]) -> Iterator[str]:
             n_failed=counts["n_failed"],
             n=counts.get(RUNS, {}).get("n"),
         )
-        yield phrase("the first failure: {first_failure}", **counts)
+        yield message("the first failure: {first_failure}", **counts)
 
 
 def _counted(*rows: tuple[int | None, str, str]) -> Iterator[str]:
     """For each count that is not 0 what it is of, and what becomes of that, if anything does."""
     for n, noun, treatment in rows:
         if n:
-            yield phrase(
+            yield message(
                 "{noun}: {n} ({treatment})" if treatment else "{noun}: {n}",
                 noun=noun,
                 n=n,
@@ -135,8 +135,8 @@ def routine_remarks(counts: Mapping[str, Any], profile: Profile) -> Iterator[str
     """
     yield from _unanswerable(counts.get("unanswerable", {}), profile)
     yield from _empty_lists(counts, are_many=False)
-    treatment = phrase("looked for as a phrase")
-    yield from _counted((counts.get(SHORT_GOLD), phrase("questions with short gold"), treatment))
+    treatment = message("looked for as a phrase")
+    yield from _counted((counts.get(SHORT_GOLD), message("questions with short gold"), treatment))
 
 
 def _empty_lists(counts: Mapping[str, Any], *, are_many: bool) -> Iterator[str]:
@@ -146,11 +146,11 @@ def _empty_lists(counts: Mapping[str, Any], *, are_many: bool) -> Iterator[str]:
     """
     n: int = counts["n_empty"] - counts.get("unanswerable", {}).get("n_empty", 0)
     n_no_search = min(counts.get(SEARCHES, {}).get("n_no_search", 0), n)
-    noun = phrase("queries answered with an empty list")
+    noun = message("queries answered with an empty list")
     if (n >= counts["n_queries"] / 10) is are_many:
         yield from _counted(
-            (n - n_no_search, noun, phrase("nothing was found")),
-            (n_no_search, noun, phrase("made no search")),
+            (n - n_no_search, noun, message("nothing was found")),
+            (n_no_search, noun, message("made no search")),
         )
 
 
@@ -177,19 +177,19 @@ def further_remarks(
     lines = (
         *routine_remarks(counts, profile),
         *_empty_lists(counts, are_many=True),
-        phrase("matched by id: gold, or all that was retrieved, has ids and no text")
+        message("matched by id: gold, or all that was retrieved, has ids and no text")
         if settings.get("match_from") == IDS_ALONE
         else "",
-        phrase("the retriever: {made}, with its own number of documents", made=made)
+        message("the retriever: {made}, with its own number of documents", made=made)
         if made
         else "",
         *_left_out(counts, profile),
-        phrase("tokens of searches: those of the documents they gave, as none says its own")
+        message("tokens of searches: those of the documents they gave, as none says its own")
         if are_counted
         else "",
         *_valueless(counts),
         *_of_metrics(counts, settings),
-        phrase(
+        message(
             "facts that a model wrote and nobody has reviewed: of {n_unreviewed} of {n_queries} "
             "queries with facts",
             **facts,
@@ -197,11 +197,11 @@ def further_remarks(
         if facts.get("n_unreviewed")
         else "",
         *judging_remarks(counts.get("judging"), votes, settings.get("pool")),
-        *(phrase("facts: {line}", line=line) for line in judging_remarks(of_facts, {})),
-        phrase("relevance: judged by {model} ({rubric}), relevant from grade {rel} on", **relevant)
+        *(message("facts: {line}", line=line) for line in judging_remarks(of_facts, {})),
+        message("relevance: judged by {model} ({rubric}), relevant from grade {rel} on", **relevant)
         if of_relevance
         else "",
-        *(phrase("relevance: {line}", line=line) for line in of_judge),
+        *(message("relevance: {line}", line=line) for line in of_judge),
     )
     yield from filter(None, lines)
 
@@ -210,74 +210,74 @@ def _left_out(counts: Mapping[str, Any], profile: Profile) -> Iterator[str]:
     """What was left out, or taken as something else; and what is not known of searches."""
     of_searches, left_out, no_match = (
         counts.get(SEARCHES, {}),
-        phrase("left out"),
-        phrase("no match"),
+        message("left out"),
+        message("no match"),
     )
     # Of unanswerable ones it is said already.
     n_no_gold = counts["n_no_gold"] - counts.get("unanswerable", {}).get("n_queries", 0)
     yield from _counted(
-        (n_no_gold, phrase("queries without gold"), _TREATED[profile.no_gold]),
-        (counts["n_missing"], phrase("queries missing in the run"), _MISSING[profile.missing]),
+        (n_no_gold, message("queries without gold"), _TREATED[profile.no_gold]),
+        (counts["n_missing"], message("queries missing in the run"), _MISSING[profile.missing]),
         (
             counts.get("n_by_distance"),
-            phrase("lists by distance, the nearest first"),
-            phrase("their order is the ranking"),
+            message("lists by distance, the nearest first"),
+            message("their order is the ranking"),
         ),
-        (counts["n_extra"], phrase("queries of the run that the gold set lacks"), left_out),
+        (counts["n_extra"], message("queries of the run that the gold set lacks"), left_out),
         (
             counts["n_duplicates"],
-            phrase("documents that stand twice in a list"),
+            message("documents that stand twice in a list"),
             _REPEATS[profile.duplicates],
         ),
         (
             counts["n_replaced_surrogates"],
-            phrase("lone surrogates in texts"),
-            phrase("replaced by U+FFFD"),
+            message("lone surrogates in texts"),
+            message("replaced by U+FFFD"),
         ),
         (
             counts["n_longer_lines"],
-            phrase("lines of the run with more than six columns"),
-            phrase("what follows the tag is ignored, as by trec_eval"),
+            message("lines of the run with more than six columns"),
+            message("what follows the tag is ignored, as by trec_eval"),
         ),
         (
             counts.get(GOLD_LOST),
-            phrase("questions with gold that can match nothing"),
-            phrase("it counts as not found"),
+            message("questions with gold that can match nothing"),
+            message("it counts as not found"),
         ),
         (
             counts.get(ALIKE),
-            phrase("questions with ids that differ only by white space or Unicode form"),
+            message("questions with ids that differ only by white space or Unicode form"),
             no_match,
         ),
         (
             counts.get(APART),
-            phrase("questions compared by ids, of which no retrieved one is any gold id"),
-            phrase("no match by id"),
+            message("questions compared by ids, of which no retrieved one is any gold id"),
+            message("no match by id"),
         ),
         (
             counts.get(DOCS_LOST),
-            phrase("questions with retrieved texts that can match nothing"),
+            message("questions with retrieved texts that can match nothing"),
             no_match,
         ),
         (
             counts.get(UNPLACED),
-            phrase("retrieved documents without a page"),
-            phrase("no match, but by id"),
+            message("retrieved documents without a page"),
+            message("no match, but by id"),
         ),
         (
             of_searches.get("n_no_list"),
-            phrase("questions whose list nobody knows"),
-            phrase("no value"),
+            message("questions whose list nobody knows"),
+            message("no value"),
         ),
-        (of_searches.get("n_failed"), phrase("searches that failed"), ""),
+        (of_searches.get("n_failed"), message("searches that failed"), ""),
         (
             of_searches.get("n_unmeasured"),
-            phrase("searches that gave no documents"),
-            phrase("a step, whose finds nobody knows"),
+            message("searches that gave no documents"),
+            message("a step, whose finds nobody knows"),
         ),
         (
             of_searches.get("n_unknown_read"),
-            phrase("documents that were read, and that no search gave"),
+            message("documents that were read, and that no search gave"),
             no_match,
         ),
     )
@@ -286,7 +286,7 @@ def _left_out(counts: Mapping[str, Any], profile: Profile) -> Iterator[str]:
 def _of_metrics(counts: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
     """How metrics of other tools differ here, and how those of spans have read the texts."""
     for metric, n in counts.get("not_one_to_one", {}).items():
-        yield phrase(
+        yield message(
             "{metric}: other than by its tool where documents and gold do not match one to one (n: "
             "{n}), as each gold item counts once here",
             metric=metric,
@@ -294,7 +294,7 @@ def _of_metrics(counts: Mapping[str, Any], settings: Mapping[str, Any]) -> Itera
         )
     for reading in settings.get("spans", ()):
         if reading["n_queries_by_offsets"]:
-            yield phrase(
+            yield message(
                 "spans: by offsets for {n_queries_by_offsets} queries, by comparing texts for "
                 "{n_queries_by_text}",
                 **reading,
@@ -312,7 +312,7 @@ def _valueless(counts: Mapping[str, Any]) -> Iterator[str]:
         by_gold, n_scored = "n_no_gold" in of_metric, of_metric["n_scored"]
         n_possible, why = _n_possible(name, counts), _why_uncounted(name, counts)
         if n_scored < n_possible and (by_gold or n_scored or why):
-            line = phrase(
+            line = message(
                 "{metric}: no value for {n} of {of} queries",
                 metric=name,
                 n=n_possible - n_scored,
@@ -349,7 +349,7 @@ def _why_uncounted(name: str, counts: Mapping[str, Any]) -> str:
     n = of_metric.get("n_uncounted", 0)
     if n and metric is not None and (silent := of_searches.get(f"n_no_{metric.unit}", 0)):
         of_tokens = metric.unit == "tokens"
-        return phrase(
+        return message(
             "searches that say no tokens: {n}; give each search its tokens: {example}"
             if of_tokens
             else "searches that say no seconds: {n}; give each search its seconds: {example}",
@@ -358,7 +358,7 @@ def _why_uncounted(name: str, counts: Mapping[str, Any]) -> str:
         )
     # Of more than these the reason fits some alone, and would be read as that of all.
     is_unanswered = 0 < n <= counts["n_failed"] + counts["n_missing"]
-    return phrase("failed before any search, or missing: {n}", n=n) if is_unanswered else ""
+    return message("failed before any search, or missing: {n}", n=n) if is_unanswered else ""
 
 
 def short_remarks(specs: Iterable[MetricSpec], longest: int) -> Iterator[str]:
@@ -367,7 +367,7 @@ def short_remarks(specs: Iterable[MetricSpec], longest: int) -> Iterator[str]:
         by_k = spec.metric == PRECISION and spec["over"] == "k"
         # Without a single document precision is 0 for another reason, which is said elsewhere.
         if by_k and isinstance(spec.k, int) and 0 < longest < spec.k:
-            yield phrase(
+            yield message(
                 "{metric}: {most} at most, as no list has more than {n} documents; "
                 "over=retrieved divides by what was retrieved",
                 metric=spec,
@@ -382,19 +382,19 @@ def _unanswerable(counts: Mapping[str, int], profile: Profile) -> Iterator[str]:
         return
     n_docs, n_unanswered = counts["n_documents"], counts["n_unanswered"]
     n_rest = counts["n_queries"] - counts["n_empty"] - n_unanswered
-    documents = phrase(
+    documents = message(
         "1 document for {n}" if n_docs == 1 else "{docs} documents for {n}", docs=n_docs, n=n_rest
     )
     parts = [
-        phrase("nothing retrieved for {n}", n=counts["n_empty"]),
-        phrase("no answer for {n}", n=n_unanswered) if n_unanswered else "",
+        message("nothing retrieved for {n}", n=counts["n_empty"]),
+        message("no answer for {n}", n=n_unanswered) if n_unanswered else "",
         documents if n_rest else "",
     ]
-    yield phrase(
+    yield message(
         "unanswerable questions: {n} (left out); {parts}"
         if profile.no_gold in LEFT_OUT
         else "unanswerable questions: {n} ({treated}); {parts}",
         n=counts["n_queries"],
-        treated=phrase("in metrics of gold {treatment}", treatment=_NO_GOLD[profile.no_gold]),
+        treated=message("in metrics of gold {treatment}", treatment=_NO_GOLD[profile.no_gold]),
         parts=joined(", ", parts),
     )

@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.messages import phrase
+from kragx.ground.messages import message
 from kragx.ground.plugins import load
 
 _NAME = re.compile(r"[\w-]+")
@@ -96,7 +96,7 @@ def declared(group: Group, name: str) -> Any:
         UsageError: there is none of that name, or it cannot be imported.
     """
     if (plugin := plugins(group).get(name)) is None:
-        problem = phrase("unknown value {value!r}", value=name)
+        problem = message("unknown value {value!r}", value=name)
         raise UsageError(problem, remedy=nearest(name, plugins(group)))
     return plugin.load()
 

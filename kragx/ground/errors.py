@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
 from kragx.ground.languages import spoken_text
-from kragx.ground.messages import joined, phrase, sentence
+from kragx.ground.messages import joined, message, sentence
 
 __all__ = [
     "ConfigError",
@@ -151,7 +151,7 @@ class ConfigError(UsageError):
     def __init__(self, path: str, problems: Sequence[str]) -> None:
         self.problems: tuple[str, ...] = tuple(problems)
         n = len(self.problems)
-        number = phrase("1 problem") if n == 1 else phrase("{n} problems", n=n)
+        number = message("1 problem") if n == 1 else message("{n} problems", n=n)
         super().__init__(joined("\n  ", [number, *self.problems]), path=path)
 
 
@@ -167,7 +167,7 @@ class MissingExtraError(UsageError, ImportError):  # type: ignore[misc]  # path:
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(
-            phrase(
+            message(
                 "{what} needs an optional package: {install}",
                 what=what,
                 install=installing(extra),
@@ -187,7 +187,7 @@ class UntrustedError(UsageError):
     def __init__(self, problem: str, **values: object) -> None:
         super().__init__(
             sentence(problem, values),
-            remedy=phrase("if you trust its author, --trust runs it (docs/security.md)"),
+            remedy=message("if you trust its author, --trust runs it (docs/security.md)"),
         )
 
 
@@ -279,13 +279,13 @@ def nearest(value: str, valid: Iterable[str]) -> str:
         folded_value = value.casefold()
         for name in difflib.get_close_matches(folded_value, folded, n=3, cutoff=0.6):
             if _is_near(folded_value, name) or _is_near(folded_value, name.rpartition(".")[2]):
-                return phrase("perhaps you meant {name!r}?", name=folded[name])
+                return message("perhaps you meant {name!r}?", name=folded[name])
     if not names:
-        return phrase("it takes none")
+        return message("it takes none")
     listing, n_more = ", ".join(names[:_MOST_NAMES]), len(names) - _MOST_NAMES
     if n_more > 0:
-        return phrase("valid: {names}, and {n} more", names=listing, n=n_more)
-    return phrase("valid: {names}", names=listing)
+        return message("valid: {names}, and {n} more", names=listing, n=n_more)
+    return message("valid: {names}", names=listing)
 
 
 def _is_near(first: str, second: str) -> bool:
@@ -300,7 +300,7 @@ def _is_near(first: str, second: str) -> bool:
 def check_whole(field: str, value: object, lowest: int = 1, *, highest: int | None = None) -> None:
     """Raise a `UsageError` unless `value` is a whole number from `lowest` to `highest`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
-        problem = phrase(
+        problem = message(
             "{value!r} is not a whole number of at least {least}", value=value, least=lowest
         )
         raise UsageError(problem, field=field)

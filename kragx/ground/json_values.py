@@ -15,7 +15,7 @@ IF_KNOWN: Final = {"plain": "if known"}
 """The same: a field that is a part of them only where it is not None."""
 
 
-def plain(value: Any) -> Any:  # noqa: PLR0911  # a line for each kind of value
+def to_jsonable(value: Any) -> Any:  # noqa: PLR0911  # a line for each kind of value
     """A value as JSON holds it.
 
     A dataclass becomes a mapping of its fields (without those marked `HIDDEN`), followed by the
@@ -30,23 +30,23 @@ def plain(value: Any) -> Any:  # noqa: PLR0911  # a line for each kind of value
     if isinstance(value, Counter):
         value = dict(sorted(value.items()))
     if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
+        return {str(key): to_jsonable(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(entry) for entry in value]
+        return [to_jsonable(entry) for entry in value]
     if isinstance(value, Set):
-        return sorted(map(plain, value))
+        return sorted(map(to_jsonable, value))
     if isinstance(value, PurePath):
         return str(value)
     if isinstance(value, Enum):
-        return plain(value.value)
+        return to_jsonable(value.value)
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if is_dataclass(value):
-        return plain_fields(value)
-    return plain(value.tolist())  # an array, or a number, of numpy
+        return jsonable_fields(value)
+    return to_jsonable(value.tolist())  # an array, or a number, of numpy
 
 
-def plain_fields(value: Any) -> dict[str, Any]:
+def jsonable_fields(value: Any) -> dict[str, Any]:
     """The fields of a dataclass as plain values, with the properties that ``also_plain`` names."""
     names = [
         entry.name
@@ -55,4 +55,4 @@ def plain_fields(value: Any) -> dict[str, Any]:
         and (kind is True or getattr(value, entry.name) is not None)
     ]
     names += getattr(value, "also_plain", ())
-    return {name: plain(getattr(value, name)) for name in names}
+    return {name: to_jsonable(getattr(value, name)) for name in names}

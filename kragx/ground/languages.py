@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kragx.ground.messages import Phrase
+from kragx.ground.messages import Message
 
 _CATALOGUES = Path(__file__).parent / "printing"
 
@@ -49,8 +49,8 @@ def catalogue(named: str) -> Mapping[str, str]:
 
 
 def translate(value: Any, named: str) -> Any:
-    """A phrase in a language; whatever is none as it is."""
-    if not isinstance(value, Phrase):
+    """A message in a language; whatever is none as it is."""
+    if not isinstance(value, Message):
         return value
     if value.pieces:
         return value.separator.join(translate(piece, named) for piece in value.pieces)
@@ -62,7 +62,7 @@ def translate(value: Any, named: str) -> Any:
 
 
 def spoken_text(text: str) -> str:
-    """A phrase in the language that is asked for; as it is where none is, or none of that name.
+    """A message in the language that is asked for; as it is where none is, or none of that name.
 
     A language that does not exist is for whoever shows results to say, and not for an error's text.
     """

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 
-class Phrase(str):
+class Message(str):
     """An English text, with what it takes to say the same in another language.
 
     It is a plain text wherever nobody asks: in JSON, in comparisons, in errors.
 
     Attributes:
         template: in English, with names in braces; empty of what is only put together.
-        values: what stands in their places; phrases among them are said in that language, too.
+        values: what stands in their places; messages among them are said in that language, too.
         separator: of what is put together, what stands between its `pieces`.
         pieces: of what is put together, the texts.
     """
@@ -49,7 +49,7 @@ class Name(str):
         return type(self), (str(self), self.kind)
 
 
-def phrase(template: str, /, **values: object) -> Phrase:
+def message(template: str, /, **values: object) -> Message:
     """A text to be said in any language.
 
     The template is the key of the catalogues (``ko.json``): it stands in the source as
@@ -58,25 +58,25 @@ def phrase(template: str, /, **values: object) -> Phrase:
     return _filled(template, values)
 
 
-def _filled(template: str, values: Mapping[str, object]) -> Phrase:
-    result = Phrase(template.format_map(values))
+def _filled(template: str, values: Mapping[str, object]) -> Message:
+    result = Message(template.format_map(values))
     result.template, result.values = template, values
     return result
 
 
 def sentence(text: str, values: Mapping[str, object]) -> str:
-    """What an error says, as a phrase: a literal of the source, with values in its braces if any.
+    """What an error says, as a message: a literal of the source, with values in its braces if any.
 
-    A phrase stays what it is. Without values braces stand for themselves.
+    A message stays what it is. Without values braces stand for themselves.
     """
-    if not text or isinstance(text, Phrase):
+    if not text or isinstance(text, Message):
         return text
     return _filled(text if values else text.replace("{", "{{").replace("}", "}}"), values)
 
 
-def joined(separator: str, pieces: Iterable[str]) -> Phrase:
+def joined(separator: str, pieces: Iterable[str]) -> Message:
     """Texts put together, empty ones left out; each stays what it is in another language."""
     texts = tuple(filter(None, pieces))
-    result = Phrase(separator.join(texts))
+    result = Message(separator.join(texts))
     result.separator, result.pieces = separator, texts
     return result

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from kragx.ground.errors import KragxError, UntrustedError, UsageError, nearest
-from kragx.ground.messages import phrase
+from kragx.ground.messages import message
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ def load(path: str) -> Any:
     for part in name.split("."):
         if not hasattr(value, part):
             public = [attribute for attribute in vars(value) if not attribute.startswith("_")]
-            problem = phrase(
+            problem = message(
                 "{path}: {module!r} has no {name!r}", path=path, module=module_name, name=name
             )
             raise UsageError(problem, remedy=nearest(part, public))

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from kragx.ground.errors import UsageError, inside
 from kragx.ground.options import check_options, from_options, number, optional
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.judging.client import Request, Usage
 from kragx.judging.judgement_counts import Spent
 
@@ -119,8 +119,8 @@ class Budget:
 
     def says(self, name: str, used: Used, currency: str) -> str:
         """How much is used of the limit of this name, in words."""
-        units = {"cost": currency, "calls": phrase("calls"), "tokens": phrase("tokens")}
-        return phrase(
+        units = {"cost": currency, "calls": message("calls"), "tokens": message("tokens")}
+        return message(
             "{amount} of {limit} {unit} are used"
             if self.per == "run"
             else "{amount} of {limit} {unit} in all are used by all who share the store",

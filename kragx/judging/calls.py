@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kragx.ground.errors import JudgingError
-from kragx.ground.printing import phrase, say
+from kragx.ground.printing import message, say
 from kragx.ground.secrets import Secrets
 from kragx.judging.budget import about_spent, about_tokens, at_most
 from kragx.judging.client import Answer, Failure, FailureKind, Request, Usage, words_of
@@ -111,7 +111,7 @@ class Breaker:
         """
         self._n_away += self.unproven
         if self._n_away >= _AWAY:
-            raise self._stop(failure, phrase("No server answers there"))
+            raise self._stop(failure, message("No server answers there"))
 
     def _stop(self, failure: Failure, why: str) -> JudgingError:
         self._queue.closed = True
@@ -121,13 +121,13 @@ class Breaker:
         is_spent = failure.fatal and failure.kind == "rate_limit"
         advice = remedy(failure.kind, 402 if is_spent else failure.status)
         return JudgingError(
-            phrase(
+            message(
                 "judge: {words}. {why}, so judging stopped; what was judged is in {store}",
                 words=words,
                 why=why,
                 store=self._settings.store,
             ),
-            remedy=phrase("{remedy}; a new run goes on from there", remedy=advice),
+            remedy=message("{remedy}; a new run goes on from there", remedy=advice),
         )
 
 
@@ -208,7 +208,7 @@ class Caller:
         if not self._is_wait_said:
             self._is_wait_said = True
             say(
-                phrase(
+                message(
                     "kragx: waiting for the server of {model!r}, at most {seconds:g} s "
                     "(judge.patience); it says: {detail}",
                     model=self._settings.model,

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
-from kragx.data.text import Mender
+from kragx.data.text import SurrogateRepair
 
 _MOST_TOKENS = 10**9  # of one call; more is no count
 _LONGEST = 20_000  # characters, of which less is kept once secrets are masked
@@ -67,7 +67,7 @@ def words_of(text: object, limit: int | None = None) -> str | None:
         return None
     if limit is not None and len(text) > limit:
         text = f"{text[:limit]} [... {len(text) - limit} characters more]"
-    text = text if text.isascii() else Mender().mend(text)
+    text = text if text.isascii() else SurrogateRepair().text(text)
     return text.replace("\0", "\ufffd")
 
 

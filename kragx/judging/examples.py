@@ -23,7 +23,7 @@ from kragx.data import as_corpus, read_dataset
 from kragx.data.formats.jsonl import read_records
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.options import check_options, from_options, one_of, optional, whole
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.judging.question import Example, Question, digest_of_example, gold_texts
 from kragx.judging.rubric import OF_DOCUMENTS, Rubric, canonical_json, key_of
 
@@ -288,7 +288,7 @@ def _labels(path: Path) -> dict[_Pair, int]:
     for query in read_dataset(path, "qrels"):
         for gold in query.gold:
             if gold.grade != int(gold.grade):
-                problem = phrase("{grade:g} is no grade of a rubric", grade=gold.grade)
+                problem = message("{grade:g} is no grade of a rubric", grade=gold.grade)
                 raise DataError(problem, path=str(path))
             # Below 0 stand TREC's marks for what is not even to be read.
             grades[query.id, gold.id or ""] = max(0, int(gold.grade))

@@ -16,8 +16,8 @@ from typing import Any, Self
 
 from kragx.ground.errors import JudgingError
 from kragx.ground.event_loop import run_sync
-from kragx.ground.json_values import plain
-from kragx.ground.printing import phrase, progress_bar, say
+from kragx.ground.json_values import to_jsonable
+from kragx.ground.printing import message, progress_bar, say
 from kragx.judging.budget import Plan, about_spent, most_tokens
 from kragx.judging.calls import GRACE, Caller
 from kragx.judging.client import in_use
@@ -130,7 +130,7 @@ class Judge(JudgeSettings, Grader):
         pending = PendingQuestions(self, questions)
         judgements: Mapping[str, Judgement] = {}
         with suppress(NoStoreError), Store(self.store, make=False) as store:
-            judgements = store.settled([*pending.wanted])
+            judgements = store.stored_answers([*pending.wanted])
         return [judgements.get(key) for key in pending.keys]
 
     @property
@@ -159,7 +159,7 @@ class Judge(JudgeSettings, Grader):
     def summary(self, tally: Tally) -> dict[str, Any]:
         """What judging took, for a result: coverage, failures by kind, calls, tokens and cost."""
         return {
-            **plain(tally),
+            **to_jsonable(tally),
             "cost": None if self.price is None else self.price.of(tally),
             "currency": self.currency if self.price else None,
             "model": self.model,
@@ -179,7 +179,7 @@ async def _judged(settings: JudgeSettings, questions: PendingQuestions) -> Judge
         with Store(settings.store, make=not settings.dry_run) as store:
             # What people said wins, what is stored costs nothing; only the rest can be pending.
             labels = await store.aside(questions.take_labels, store)
-            stored = await store.aside(store.settled, [*questions.wanted])
+            stored = await store.aside(store.stored_answers, [*questions.wanted])
             done |= {
                 key: judgement
                 for key, judgement in stored.items()
@@ -247,7 +247,7 @@ def _plan(
 async def _ask_all(progress: RunProgress, todo: Sequence[str]) -> None:
     settings, done = progress.settings, progress.done
     with progress_bar(
-        phrase("judging with {model}", model=settings.model),
+        message("judging with {model}", model=settings.model),
         len(todo),
         settings.progress,
         settings.limits.cost_in_words,
@@ -301,7 +301,7 @@ async def _to_their_end(
     except BaseException as end:
         if isinstance(end, (asyncio.CancelledError, KeyboardInterrupt)) and caller.calling:
             say(
-                phrase(
+                message(
                     "kragx: interrupted; {n} answers under way are waited for, {seconds:g} s "
                     "at most, and kept (once more: at once)",
                     n=len(caller.calling),

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from kragx.ground.errors import JudgingError
-from kragx.ground.json_values import HIDDEN, plain_fields
-from kragx.ground.printing import joined, percent, phrase
+from kragx.ground.json_values import HIDDEN, jsonable_fields
+from kragx.ground.printing import joined, message, percent
 from kragx.judging.client import FailureKind
 from kragx.judging.question import Judgement, Question
 
@@ -166,7 +166,7 @@ class Tally(Spent):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, failures by name."""
-        return plain_fields(self)
+        return jsonable_fields(self)
 
     @property
     def coverage(self) -> float | None:
@@ -178,41 +178,44 @@ class Tally(Spent):
 # -- what is missing, in words ---------------------------------------------------------------------
 
 _BY_STATUS: Mapping[int, str] = {
-    401: phrase("check the API key (judge.api_key_env names the variable that holds it)"),
-    402: phrase("raise the quota or add credit with the provider"),
-    403: phrase("check what the API key may use, or what a gateway in between blocks"),
-    404: phrase("check the name of the model (judge.model) and the address (judge.base_url)"),
+    401: message("check the API key (judge.api_key_env names the variable that holds it)"),
+    402: message("raise the quota or add credit with the provider"),
+    403: message("check what the API key may use, or what a gateway in between blocks"),
+    404: message("check the name of the model (judge.model) and the address (judge.base_url)"),
 }
-_ANOTHER_TIME = phrase("run again; if it stays so, a model or server that keeps to a JSON schema")
+_ANOTHER_TIME = message("run again; if it stays so, a model or server that keeps to a JSON schema")
 _KINDS: Mapping[FailureKind, tuple[str, str]] = {
-    "refusal": (phrase("refusal"), phrase("another model or rubric may help")),
-    "length": (phrase("length"), phrase("raise judge.max_output_tokens, or judge shorter chunks")),
-    "content_filter": (
-        phrase("content_filter"),
-        phrase("another provider, or a filter that is set otherwise, may help"),
+    "refusal": (message("refusal"), message("another model or rubric may help")),
+    "length": (
+        message("length"),
+        message("raise judge.max_output_tokens, or judge shorter chunks"),
     ),
-    "invalid_json": (phrase("invalid_json"), _ANOTHER_TIME),
-    "out_of_range": (phrase("out_of_range"), _ANOTHER_TIME),
-    "timeout": (phrase("timeout"), phrase("raise judge.timeout, or lower judge.concurrency")),
+    "content_filter": (
+        message("content_filter"),
+        message("another provider, or a filter that is set otherwise, may help"),
+    ),
+    "invalid_json": (message("invalid_json"), _ANOTHER_TIME),
+    "out_of_range": (message("out_of_range"), _ANOTHER_TIME),
+    "timeout": (message("timeout"), message("raise judge.timeout, or lower judge.concurrency")),
     "rate_limit": (
-        phrase("rate_limit"),
-        phrase("lower judge.concurrency or judge.rpm, or raise the limit with the provider"),
+        message("rate_limit"),
+        message("lower judge.concurrency or judge.rpm, or raise the limit with the provider"),
     ),
     "connection": (
-        phrase("connection"),
-        phrase("check the address (judge.base_url), and that the server runs"),
+        message("connection"),
+        message("check the address (judge.base_url), and that the server runs"),
     ),
     "api_error": (
-        phrase("api_error"),
-        phrase("see what the server says; another run asks again"),
+        message("api_error"),
+        message("see what the server says; another run asks again"),
     ),
-    "not_asked": (phrase("not_asked"), phrase("another run asks")),
-    "pending": (phrase("pending"), phrase("kragx judge collect stores what has been answered")),
+    "not_asked": (message("not_asked"), message("another run asks")),
+    "pending": (message("pending"), message("kragx judge collect stores what has been answered")),
 }
 """What people call each kind (in English by its name in JSON, to look for it), and its remedy."""
 
 _NAMES: Mapping[str, str] = {kind: name for kind, (name, _) in _KINDS.items()}
-# In JSON a remedy is an English text; by it the phrase is found that has it in Korean, too.
+# In JSON a remedy is an English text; by it the message is found that has it in Korean, too.
 _SAID = {str(text): text for text in (*_BY_STATUS.values(), *(text for _, text in _KINDS.values()))}
 
 
@@ -225,7 +228,7 @@ def remedy(kind: FailureKind, status: int | None = None) -> str:
 def coverage_line(judging: Mapping[str, Any]) -> str:
     """How many of the judgements that were wanted there are, of plain values of a `Tally`."""
     n_of, coverage = judging["n_judgements"], percent(judging["coverage"])
-    return phrase(
+    return message(
         "judged: {n} of {n_judgements} (coverage {coverage})",
         n=n_of - judging["n_missing"],
         n_judgements=n_of,
@@ -236,7 +239,7 @@ def coverage_line(judging: Mapping[str, Any]) -> str:
 def missing_lines(judging: Mapping[str, Any]) -> Iterator[str]:
     """Which judgements are missing, why, and what to do; nothing where none is."""
     if judging["n_missing"]:
-        yield phrase(
+        yield message(
             "missing: {n} ({kinds}), estimated, never taken for 0; in brackets what the numbers "
             "can become",
             n=judging["n_missing"],
@@ -259,11 +262,11 @@ def failure_lines(judging: Mapping[str, Any]) -> Iterator[str]:
         if example is None:
             continue
         ids = (
-            (phrase("query"), example["query_id"]),
-            (phrase("document"), example["document_id"]),
+            (message("query"), example["query_id"]),
+            (message("document"), example["document_id"]),
         )
         names = [
-            phrase("{what} {id}", what=noun, id=_cut(name, 40))
+            message("{what} {id}", what=noun, id=_cut(name, 40))
             for noun, name in ids
             if name is not None
         ]
@@ -273,7 +276,7 @@ def failure_lines(judging: Mapping[str, Any]) -> Iterator[str]:
             "failed": _failed(kind, count),
             "remedy": _SAID.get(example["remedy"], example["remedy"]),  # as JSON it is a text
         }
-        yield phrase(
+        yield message(
             "{failed}: {remedy}; such as {example}" if example_text else "{failed}: {remedy}",
             **values,
             example=example_text,
@@ -286,7 +289,7 @@ def failed_kinds(judging: Mapping[str, Any]) -> str:
 
 
 def _failed(kind: str, count: int) -> str:
-    return phrase("{n} {kind}", n=count, kind=_NAMES.get(kind, kind))
+    return message("{n} {kind}", n=count, kind=_NAMES.get(kind, kind))
 
 
 def _cut(text: str, limit: int) -> str:
@@ -308,7 +311,7 @@ def check_missing(tally: Tally, judge: Any, further: Callable[[], str], n_excuse
     if judge.dry_run or tally.n_missing - n_excused <= judge.max_missing * tally.n_judgements:
         return
     judging = tally.to_dict()
-    first = phrase(
+    first = message(
         "{n} of {of} judgements are missing ({kinds}), more than max_missing {most:g} allows:",
         n=tally.n_missing,
         of=tally.n_judgements,

@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from kragx.ground.errors import UsageError
-from kragx.ground.json_values import plain
+from kragx.ground.json_values import to_jsonable
 from kragx.ground.options import check_options
 from kragx.judging.judge import Grader, Judge, Judged
 from kragx.judging.judgement_counts import Pattern, Tallies, Tally
@@ -275,7 +275,7 @@ class Panel(Grader):
         }
         priced = all(judge.price is not None for judge in self.members)
         return {
-            **plain(tally),
+            **to_jsonable(tally),
             "cost": sum(cost["cost"] for cost in costs.values()) if priced else None,
             "currency": first.currency if priced else None,
             "model": self.model,

@@ -82,7 +82,7 @@ def _graded(examples: tuple[Example, ...], around: tuple[tuple[str, str], ...]) 
 
 def fenced(name: str, text: str, token: str) -> str:
     """A text as data: between two lines that carry the token, and unable to close them."""
-    return f"<<<{name} {token}>>>\n{neutralise(text, token)}\n<<<end {token}>>>"
+    return f"<<<{name} {token}>>>\n{escape_control_tokens(text, token)}\n<<<end {token}>>>"
 
 
 # -- retrieved text without what could pass for a fence or steer a chat model --------------------
@@ -138,7 +138,7 @@ _ALIKE = str.maketrans("<＜﹤[［]］|｜∣￨", "‹‹‹〔〔〕〕¦¦¦
 _BARRED = re.compile(rf"[{_BAR}]")
 
 
-def neutralise(text: str, token: str) -> str:
+def escape_control_tokens(text: str, token: str) -> str:
     """`text` without anything that could pass for a fence or a control token.
 
     Fence marks become ‹‹‹ and ›››, a sign or two of each control token ones that look alike, and

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from kragx.data import Query
-from kragx.data.text import Mender
+from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, shorten
 from kragx.ground.secrets import BareUrl
 from kragx.judging.client import Counting, FailureKind
@@ -44,7 +44,7 @@ class Example:
     document_id: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        _mend(self)
+        _repair(self)
 
     @property
     def texts(self) -> dict[str, str]:
@@ -87,8 +87,8 @@ class Question:
         prompt = self.rubric.prompt
         if prompt is not None and not shows(prompt, "reference"):
             object.__setattr__(self, "reference", None)
-        _mend(self)
-        object.__setattr__(self, "facts", tuple(map(Mender().mend, self.facts)))
+        _repair(self)
+        object.__setattr__(self, "facts", tuple(map(SurrogateRepair().text, self.facts)))
 
     @property
     def texts(self) -> dict[str, str]:
@@ -103,10 +103,10 @@ class Question:
 _TEXTS = ("query", "gold", "reference", "document")
 
 
-def _mend(pair: Example | Question) -> None:
-    mend = Mender().mend
+def _repair(pair: Example | Question) -> None:
+    repair = SurrogateRepair().text
     for name, text in _texts(pair).items():
-        object.__setattr__(pair, name, mend(text))
+        object.__setattr__(pair, name, repair(text))
 
 
 def _texts(pair: Example | Question) -> dict[str, str]:
@@ -296,8 +296,9 @@ def n_needed(n_judges: int, rule: Decide) -> int:
 PROMPT_VERSION = 1
 """Part of every key; counts up with any change of words.yaml, or of the fences or the schema.
 
-Not with what `neutralise` breaks up: keys hold texts as they were retrieved, and a grade that was
-given before a token's family was known stays the grade of its text; `repeat` asks anew.
+Not with what `escape_control_tokens` breaks up: keys hold texts as they were retrieved, and a
+grade that was given before a token's family was known stays the grade of its text; `repeat` asks
+anew.
 """
 
 EXAMPLES_VERSION = 1

@@ -214,7 +214,7 @@ class WorkQueue:
         pending: Mapping[str, Judgement] = {}
         if not settings.ask_pending:
             pending = await store.aside(store.batches.pending, claimed.keys)
-        answered = await store.aside(store.settled, keys)
+        answered = await store.aside(store.stored_answers, keys)
         for key in keys:
             answer, before = answered.get(key), self._progress.stored.get(key)
             is_over = key in claimed.keys and key not in claimed.inherited

@@ -9,7 +9,7 @@ from kragx.ground import plugins
 from kragx.ground.entry_points import import_path
 from kragx.ground.errors import UsageError, inside, nearest
 from kragx.ground.options import whole
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.judging.client import Client
 from kragx.judging.clients.langchain import LangChainClient
 from kragx.judging.clients.openai import OpenAIClient
@@ -106,7 +106,7 @@ def _refuse(options: Mapping[str, Any], names: Iterable[str], why: str, remedy: 
     for name in names:
         if name in options:
             raise UsageError(
-                phrase("judge.{name}: {why}", name=name, why=why), remedy=remedy.format(name=name)
+                message("judge.{name}: {why}", name=name, why=why), remedy=remedy.format(name=name)
             )
 
 

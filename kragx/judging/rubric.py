@@ -22,7 +22,7 @@ from kragx.data.korean import HANGUL
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.options import check_options, fitting, from_options, is_text, optional
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.judging.template import check_prompt, read_prompt
 
 Asks = Literal["relevance", "support", "nuggets", "holds", "questions", "need"]
@@ -155,7 +155,7 @@ def read_rubric(source: object) -> Rubric:
             said_by_prompt = {"instruction": ""} if source.get("prompt") else {}
             return from_options(Rubric, {**said_by_prompt, **source})
         remedy = "pass a Rubric, a mapping, or the path of a YAML file"
-        raise UsageError(phrase("{kind} is no rubric", kind=type(source).__name__), remedy=remedy)
+        raise UsageError(message("{kind} is no rubric", kind=type(source).__name__), remedy=remedy)
 
 
 def as_asked(rubric: Mapping[str, Any]) -> Rubric:

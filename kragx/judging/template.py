@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from kragx.data.formats.jsonl import read_text
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 Put = Literal["relevance", "support"]
 """The questions that a prompt of the user's own can put."""
@@ -66,7 +66,7 @@ def check_prompt(prompt: str, asks: str, words: Mapping[str, str]) -> None:
     if texts is None:
         problem = f"{asks} are asked for in kragx's own words alone"
         raise UsageError(
-            problem, remedy=phrase("leave it out, or ask for {names}", names=" or ".join(TEXTS))
+            problem, remedy=message("leave it out, or ask for {names}", names=" or ".join(TEXTS))
         )
     names = _names(prompt)
     for name in sorted(names.difference(texts, _WORDS)):
@@ -118,7 +118,7 @@ def parts(
         if name in _names(prompt) and (name not in names or not marks.keys() >= set(names)):
             problem = f"{name!r} is used, but is not shown as it is"
             raise UsageError(
-                problem, remedy=phrase("write {{{{ {name} }}}}, without a filter", name=name)
+                problem, remedy=message("write {{{{ {name} }}}}, without a filter", name=name)
             )
     return tuple(zip(pieces[::2], [*pieces[1::2], ""], strict=True))
 

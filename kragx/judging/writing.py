@@ -16,7 +16,7 @@ from kragx.data import Fact, GoldDataset, Query, facts_of
 from kragx.data.korean import is_korean
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import HIDDEN
-from kragx.ground.printing import Line, Part, Result, phrase, warning
+from kragx.ground.printing import Line, Part, Result, message, warning
 from kragx.judging.judge import Grader, Judged
 from kragx.judging.judgement_counts import Tally, check_missing
 from kragx.judging.question import Judgement, Question, gold_texts
@@ -51,7 +51,7 @@ class Nuggets(Result):
     def describe(self) -> Iterator[Part]:
         """What was found, for what there is none, what it cost, and what comes next."""
         yield Line(
-            phrase(
+            message(
                 "{model}: {n_facts} facts for {n} questions, {n_vital} of them vital",
                 model=self.model,
                 n_facts=self.n_vital + self.n_okay,
@@ -61,17 +61,17 @@ class Nuggets(Result):
         )
         if self.n_without:
             yield Line(
-                phrase(
+                message(
                     "questions without facts, as there is no text or no fact in it: {n}",
                     n=self.n_without,
                 )
             )
         spent = self.judging
         if n_missing := spent.n_missing:
-            yield warning(phrase("questions without facts, as judging failed: {n}", n=n_missing))
+            yield warning(message("questions without facts, as judging failed: {n}", n=n_missing))
         cost = "" if self.cost is None else f"{self.cost:.4f} {self.currency}"
         yield Line(
-            phrase(
+            message(
                 "calls: {n}; from the store: {n_stored} of {of}; {sent} + {got} tokens, cost "
                 "{cost}",
                 n=spent.n_calls,
@@ -79,12 +79,12 @@ class Nuggets(Result):
                 of=spent.n_distinct,
                 sent=spent.prompt_tokens,
                 got=spent.completion_tokens,
-                cost=cost or phrase("unknown"),
+                cost=cost or message("unknown"),
             )
         )
         if self.n_questions:
             yield Line(
-                phrase(
+                message(
                     "go over them before they count: drop what no answer needs, mend importance, "
                     "and put your name into facts_from.reviewed_by"
                 )
@@ -261,7 +261,7 @@ def asked_for(
         problem = f"rubric {rubric.id!r} has grades up to {rubric.top}"
         names = ", ".join(f"{grade}: {name}" for grade, name in enumerate(DIFFICULTIES))
         raise UsageError(
-            problem, field="grades", remedy=phrase("explain the difficulties {names}", names=names)
+            problem, field="grades", remedy=message("explain the difficulties {names}", names=names)
         )
     return Question(rubric, text, kind=_in_words(kind, rubric), document_id=source)
 

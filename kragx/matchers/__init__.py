@@ -15,7 +15,7 @@ from kragx.matchers.base import (
 from kragx.matchers.combine import CombinedMatcher as CombinedMatcher, Step as Step
 from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.matchers.ids import IdMatcher
-from kragx.matchers.items import Finding, MatchItem, MatchWarning, Notes, Target
+from kragx.matchers.items import Diagnostic, Diagnostics, MatchItem, MatchWarning, Target
 from kragx.matchers.judge import JudgeMatcher as JudgeMatcher
 from kragx.matchers.registry import (
     METHODS,
@@ -33,14 +33,14 @@ __all__ = [
     "METHODS",
     "BaseMatcher",
     "ContainsMatcher",
+    "Diagnostic",
+    "Diagnostics",
     "EmbeddingMatcher",
     "ExactMatcher",
-    "Finding",
     "IdMatcher",
     "MatchItem",
     "MatchWarning",
     "Matcher",
-    "Notes",
     "RougeMatcher",
     "SpanMatcher",
     "Target",

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 
 from kragx.data import Tokenizer, tokenizers
 from kragx.ground.errors import DataError, UsageError
-from kragx.ground.json_values import plain
+from kragx.ground.json_values import to_jsonable
 from kragx.ground.options import check_options, one_of, options_of, path_of, shown_name
-from kragx.matchers.items import MatchItem, Notes, Pool, batch_of, items_of, shapes
+from kragx.matchers.items import Diagnostics, MatchItem, Pool, batch_of, items_of, shapes
 from kragx.metrics import Bools, Floats, Ints, Profile
 
 if TYPE_CHECKING:
@@ -84,15 +84,15 @@ class Matcher(Protocol):
         """The least score that counts as a match."""
         ...
 
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[ArrayLike]:
+    def scores(self, items: Iterable[MatchItem], diagnostics: Diagnostics) -> Iterator[ArrayLike]:
         """Yield, for each item in order, an array of n documents x t targets, scores >= 0.
 
         Items come as a stream and may be many; read ahead as far as a batch needs, no further.
         Of an item whose `wanted` says which pairs are asked for, the others may be anything.
-        A score of 0 never matches. Counts that belong into the result are added to `notes`. Only a
-        matcher with a true ``may_not_know`` may give NaN, for a score that it could not find out;
-        metrics then come with bounds. The stream may be a part of an evaluation: what only all
-        questions can show is a `Finding` in `notes`.
+        A score of 0 never matches. Counts that belong into the result are added to `diagnostics`.
+        Only a matcher with a true ``may_not_know`` may give NaN, for a score that it could not find
+        out; metrics then come with bounds. The stream may be a part of an evaluation: what only all
+        questions can show is a `Diagnostic` in `diagnostics`.
         """
         ...
 
@@ -194,7 +194,7 @@ class JudgingDefaults:
 
     def summary(self, tally: Tally) -> dict[str, Any]:
         """What judging took, for a result; of a matcher that judges."""
-        return {"model": self.name, "cost": None, "currency": None, **plain(tally)}
+        return {"model": self.name, "cost": None, "currency": None, **to_jsonable(tally)}
 
     def said(self, items: Iterable[MatchItem]) -> Sayings:
         """What a judge's store has for the documents of these queries; nothing is asked."""
@@ -292,25 +292,25 @@ class BaseMatcher(JudgingDefaults):
         """The built-in methods that this class makes, by name, with the options each one fixes."""
         return {cls.name: {}} if cls.name else {}
 
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[ArrayLike]:
+    def scores(self, items: Iterable[MatchItem], diagnostics: Diagnostics) -> Iterator[ArrayLike]:
         """Yield n x t scores for each item in order; see `Matcher.scores`."""
         batch = batch_of(items := [*items])
         # With an empty one, which says of what kind it is where there is no query.
         wanted = np.concatenate([np.empty(0, bool), *(item.wanted.ravel() for item in items)])
-        trace = self._at_once(batch, notes, wanted)
+        trace = self._at_once(batch, diagnostics, wanted)
         yield from (of_query.scores for of_query in trace.of_queries(*shapes(batch)))
 
-    def score_batch(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def score_batch(self, batch: Batch, diagnostics: Diagnostics, wanted: Bools) -> Trace:
         """What it says of the pairs of a batch, question after question, documents down.
 
         Args:
             batch: the queries with their documents.
-            notes: it adds its counts and findings here.
+            diagnostics: it adds its counts and findings here.
             wanted: (p) the pairs that are asked for; the others may be anything.
         """
         items, scores = items_of(batch, wanted), [np.empty(0)]
         # No more than one too many, as a matcher may go on for ever.
-        answers = islice(self.scores(iter(items), notes), len(items) + 1)
+        answers = islice(self.scores(iter(items), diagnostics), len(items) + 1)
         for item, matrix in zip_longest(items, answers, fillvalue=...):
             if item is ... or matrix is ...:
                 raise DataError(
@@ -398,14 +398,14 @@ class BaseMatcher(JudgingDefaults):
         """What makes a document no match that its score does not tell; empty for nothing."""
         return ""
 
-    def check(self, notes: Notes) -> None:
+    def check(self, diagnostics: Diagnostics) -> None:
         """Refuse what was noted of all questions, once they have passed.
 
         Raises:
             JudgingError: more judgements are missing than is allowed; what was judged is stored.
         """
         for member in self.members:
-            member.check(notes)
+            member.check(diagnostics)
 
     @property
     def family(self) -> tuple[BaseMatcher, ...]:
@@ -462,9 +462,9 @@ class Adapted(BaseMatcher):
         for name in ("top", "may_not_know", "tokenizer"):
             setattr(self, name, getattr(matcher, name, getattr(self, name)))
 
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[ArrayLike]:
+    def scores(self, items: Iterable[MatchItem], diagnostics: Diagnostics) -> Iterator[ArrayLike]:
         """Those of the object."""
-        return self.inner.scores(items, notes)  # type: ignore[no-any-return]
+        return self.inner.scores(items, diagnostics)  # type: ignore[no-any-return]
 
 
 def adapted(matcher: Matcher) -> BaseMatcher:

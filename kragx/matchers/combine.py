@@ -18,7 +18,7 @@ from kragx.data.tokens import of_pairs
 from kragx.ground.errors import UsageError
 from kragx.ground.options import above_zero, check_options, optional
 from kragx.matchers.base import BaseMatcher, Trace
-from kragx.matchers.items import Notes, Targets
+from kragx.matchers.items import Diagnostics, Targets
 from kragx.metrics import Bools, Floats, Profile
 
 if TYPE_CHECKING:
@@ -128,13 +128,13 @@ class CombinedMatcher(BaseMatcher):
 
         return self._decided(np.ones(len(docs), bool), ask).scores
 
-    def score_batch(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def score_batch(self, batch: Batch, diagnostics: Diagnostics, wanted: Bools) -> Trace:
         """1, 0 and NaN, and what each member was asked; pairs that are not wanted are 0."""
 
         def ask(step: Step, open_: Bools) -> Trace:
             if step.matcher.judges and not step.matcher.members:
-                notes.judging.n_calls_saved += _n_spared(batch, wanted, open_)
-            return step.matcher.score_batch(batch, notes, open_)
+                diagnostics.judging.n_calls_saved += _n_spared(batch, wanted, open_)
+            return step.matcher.score_batch(batch, diagnostics, open_)
 
         return self._decided(wanted, ask)
 

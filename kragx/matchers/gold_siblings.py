@@ -28,7 +28,7 @@ from kragx.data.batch import Batch, batched
 from kragx.data.entries import NO_TEXT
 from kragx.data.phrases import places
 from kragx.data.tokens import codes_of, hashed
-from kragx.ground.printing import phrase, visible
+from kragx.ground.printing import message, visible
 from kragx.matchers.base import BaseMatcher
 from kragx.matchers.items import Targets
 from kragx.matchers.siblings import LEAST_QUESTIONS, LEAST_SHARE, SIBLINGS
@@ -169,12 +169,12 @@ def siblings_remarks(counts: Mapping[str, Any], match: str) -> Iterator[str]:
     if siblings is None:
         return
     is_whole = siblings["of"] == siblings["n_questions"]
-    looked_at = phrase(
+    looked_at = message(
         "{of} questions" if is_whole else "{of} questions looked at, of {n_questions:,}", **siblings
     )
     values = {name: visible(str(value)) for name, value in siblings["example"].items()}
-    example = phrase("{query_id!r}: {text!r}, {other_id!r}: {other_text!r}", **values)
-    yield phrase(
+    example = message("{query_id!r}: {text!r}, {other_id!r}: {other_text!r}", **values)
+    yield message(
         "gold of one template: in {n} of {of} {match!r} takes the gold text of another question "
         "for the right one ({example}). What finds only such texts scores as if it found the right "
         "ones; match: overlap tells them apart by what differs"

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
-from kragx.data import look_alikes, told_apart, value_at
+from kragx.data import id_difference, look_alikes, value_at
 from kragx.data.batch import Batch
 from kragx.data.entries import Entries
 from kragx.data.gold import gold_place, rank_place
@@ -18,9 +18,9 @@ from kragx.data.lists import Lists
 from kragx.data.tokens import of_pairs
 from kragx.ground.errors import DataError
 from kragx.ground.options import fitting, is_text, optional
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.matchers.base import IdsMatcher, Trace
-from kragx.matchers.items import Finding, Notes, Targets
+from kragx.matchers.items import Diagnostic, Diagnostics, Targets
 from kragx.metrics import Bools
 
 IdKey = Annotated[
@@ -36,27 +36,27 @@ _OWN = ("id", "metadata.id")  # where an id is, if no key says so
 
 
 @dataclass
-class Alike(Finding):
+class IdLookalike(Diagnostic):
     """Questions with ids that only look equal: how many, and the first of them with its ids."""
 
     def problem(self) -> str:
         """How many there are."""
         n, names = self.counts["queries"], self.example
-        return phrase(
+        return message(
             "ids of gold and documents that only look equal in 1 question: {example}"
             if n == 1
             else "ids of gold and documents that only look equal in {n} questions: {example}",
             n=n,
-            example=phrase(
+            example=message(
                 "in {query!r} {ids}",
                 query=names["query"],
-                ids=told_apart(names["gold"], names["id"]),
+                ids=id_difference(names["gold"], names["id"]),
             ),
         )
 
 
 @dataclass
-class Apart(Finding):
+class IdMismatch(Diagnostic):
     """Whether any id that was retrieved, for whichever question, is a gold item's.
 
     Where none is, these are ids of two kinds rather than misses: a retriever that finds nothing
@@ -67,7 +67,7 @@ class Apart(Finding):
         example: a retrieved ``id``, a ``gold`` id, their ``query``.
         gold: those of gold items, until one is met.
         retrieved: those of documents.
-        met: whether an id is both, if only to the eye (`Alike`).
+        met: whether an id is both, if only to the eye (`IdLookalike`).
     """
 
     gold: set[str] = field(default_factory=set)
@@ -93,13 +93,13 @@ class Apart(Finding):
         n = self.counts["queries"]
         if self.met or n < 2:
             return ""
-        return phrase(
+        return message(
             "no retrieved id is any gold id (questions compared: {n}): {example}; if the corpus "
             "was chunked anew, or a vector store made its ids, compare texts: match 'overlap', "
             "'rouge2' or 'text'; if your ids stand elsewhere, name their metadata key with "
             "'id_key' or 'gold_id_key'",
             n=n,
-            example=phrase("in {query!r} {id!r} was retrieved, {gold!r} is gold", **self.example),
+            example=message("in {query!r} {id!r} was retrieved, {gold!r} is gold", **self.example),
         )
 
 
@@ -118,7 +118,7 @@ class IdMatcher(IdsMatcher):
     gold_id_key: IdKey = None
     name = "id"
 
-    def score_batch(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def score_batch(self, batch: Batch, diagnostics: Diagnostics, wanted: Bools) -> Trace:
         """1 where the ids are equal, else 0; note those that only look so, or none are."""
         targets = Targets.of(batch.golds)
         docs, golds = batch.docs.texts, targets.entries.texts
@@ -132,21 +132,21 @@ class IdMatcher(IdsMatcher):
         )
         doc, target = of_pairs(docs.n_texts, golds.n_texts)
         is_same = of_docs[doc] == of_targets[target]
-        finding = notes.finding(self.settings, APART, Apart)
+        diagnostic = diagnostics.diagnostic(self.settings, APART, IdMismatch)
         if is_same.any():
-            finding.meet()
+            diagnostic.meet()
         # Once some id has met, nothing about the others is of interest, and they may be millions.
-        if not finding.met and is_compared.any():
+        if not diagnostic.met and is_compared.any():
             of_docs_compared = [*compress(doc_ids, is_compared[docs.of_text].tolist())]
             of_golds = [*filter(None, compress(target_ids, is_compared[golds.of_text].tolist()))]
             query = batch.query_ids[int(is_compared.argmax())]
             example = {"query": query, "id": of_docs_compared[0] or "", "gold": of_golds[0]}
             ids = {*of_golds}, {*filter(None, of_docs_compared)}
-            finding.merge(Apart(Counter(queries=int(is_compared.sum())), example, *ids))
+            diagnostic.merge(IdMismatch(Counter(queries=int(is_compared.sum())), example, *ids))
         # As a rule no id can be another one to the eye.
         letters = "".join(filter(None, chain(doc_ids, target_ids)))
         if letters.split() not in ([], [letters]) or not unicodedata.is_normalized("NFC", letters):
-            self._note_alike(batch, targets, doc_ids, target_ids, notes)
+            self._note_alike(batch, targets, doc_ids, target_ids, diagnostics)
         return Trace(self, is_same.astype(np.float64), wanted)
 
     def _note_alike(
@@ -155,7 +155,7 @@ class IdMatcher(IdsMatcher):
         targets: Targets,
         doc_ids: Sequence[str | None],
         target_ids: Sequence[str | None],
-        notes: Notes,
+        diagnostics: Diagnostics,
     ) -> None:
         """Note the questions with an id that nobody retrieved, but for one that looks the same."""
         docs, golds, gold_of = batch.docs.texts, targets.entries.texts, targets.gold.tolist()
@@ -166,18 +166,20 @@ class IdMatcher(IdsMatcher):
             hits = {gold for target_id, gold in ids if target_id in retrieved}
             missed = (target_id for target_id, gold in ids if target_id and gold not in hits)
             alike = look_alikes(missed, retrieved)
-            notes[ALIKE] += bool(alike)
+            diagnostics[ALIKE] += bool(alike)
             if alike:
-                notes.finding(self.settings, APART, Apart).meet()  # it is said by itself
+                diagnostics.diagnostic(
+                    self.settings, APART, IdMismatch
+                ).meet()  # it is said by itself
                 gold_id, doc_id = [*alike.items()][-1]
                 example = {"query": query_id, "gold": gold_id, "id": doc_id}
-                finding = notes.finding(self.settings, ALIKE, Alike)
-                finding.merge(Alike(Counter(queries=1), example))
+                diagnostic = diagnostics.diagnostic(self.settings, ALIKE, IdLookalike)
+                diagnostic.merge(IdLookalike(Counter(queries=1), example))
 
-    def check(self, notes: Notes) -> None:
+    def check(self, diagnostics: Diagnostics) -> None:
         """Count the questions where no id of any is a gold item's, for whoever reads results."""
-        finding = notes.finding(self.settings, APART, Apart)
-        notes.update({APART: finding.counts["queries"]} if finding.problem() else {})
+        diagnostic = diagnostics.diagnostic(self.settings, APART, IdMismatch)
+        diagnostics.update({APART: diagnostic.counts["queries"]} if diagnostic.problem() else {})
 
     def _doc_ids(self, batch: Batch, is_compared: Bools) -> Sequence[str | None]:
         """Those of all documents; None of those that need none."""

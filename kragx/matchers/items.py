@@ -1,6 +1,6 @@
 """What a matcher is given, queries with their documents and targets, and what it takes note of.
 
-Notes are counts for its result, and findings that are warned of at its end.
+Diagnostics are counts for its result, and what is warned of at its end.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class MatchWarning(UserWarning):
 
 
 @dataclass
-class Finding:
+class Diagnostic:
     """What questions show together, and single ones do not; of plain values, as files keep it.
 
     Attributes:
@@ -55,13 +55,13 @@ class Finding:
         return ""
 
 
-F = TypeVar("F", bound=Finding)
+F = TypeVar("F", bound=Diagnostic)
 
 
-class Notes(Counter[str]):
+class Diagnostics(Counter[str]):
     """Counts of a match that belong into its result; what judging took stands in `judging`.
 
-    Notes of questions and of those after them come to those of all (`merge`), in whatever parts
+    Those of questions and of the ones after them come to those of all (`merge`), in whatever parts
     they were matched.
     """
 
@@ -73,36 +73,36 @@ class Notes(Counter[str]):
         return Tally()
 
     @cached_property
-    def findings(self) -> dict[tuple[str, str], Finding]:
-        """By the kind of finding and the matcher's settings."""
+    def by_kind(self) -> dict[tuple[str, str], Diagnostic]:
+        """By their kind and the matcher's settings."""
         return {}
 
-    def finding(self, settings: object, kind: str, make: Callable[[], F]) -> F:
-        """The finding of this kind by the matcher with these settings, made if there is none."""
+    def diagnostic(self, settings: object, kind: str, make: Callable[[], F]) -> F:
+        """That of this kind by the matcher with these settings, made if there is none."""
         key = kind, repr(settings)
-        if key not in self.findings:
-            self.findings[key] = make()
-        return self.findings[key]  # type: ignore[return-value]
+        if key not in self.by_kind:
+            self.by_kind[key] = make()
+        return self.by_kind[key]  # type: ignore[return-value]
 
-    def of_kind(self, kind: str) -> list[Finding]:
-        """The findings of this kind, of whichever matchers."""
-        return [finding for (name, _), finding in self.findings.items() if name == kind]
+    def of_kind(self, kind: str) -> list[Diagnostic]:
+        """Those of this kind, of whichever matchers."""
+        return [diagnostic for (name, _), diagnostic in self.by_kind.items() if name == kind]
 
-    def merge(self, later: Notes) -> None:
+    def merge(self, later: Diagnostics) -> None:
         """Add what was noted of the questions after these."""
         self.update(later)
         if "judging" in later.__dict__:
             self.judging.add(later.judging)
-        for key, finding in later.findings.items():
-            if key in self.findings:
-                self.findings[key].merge(finding)
+        for key, diagnostic in later.by_kind.items():
+            if key in self.by_kind:
+                self.by_kind[key].merge(diagnostic)
             else:
-                self.findings[key] = finding
+                self.by_kind[key] = diagnostic
 
     def warn(self) -> None:
         """Warn of what was found in all questions."""
-        for key in sorted(vars(self).get("findings", ())):  # the same order for parts of any size
-            if problem := self.findings[key].problem():
+        for key in sorted(self.by_kind):  # the same order for parts of any size
+            if problem := self.by_kind[key].problem():
                 warn(problem, MatchWarning)
 
     def __reduce__(self) -> tuple[Any, ...]:

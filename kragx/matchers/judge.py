@@ -14,9 +14,17 @@ from kragx.data.batch import Batch
 from kragx.data.lists import starts
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.options import optional, whole
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.matchers.base import BaseMatcher, Sayings, Trace
-from kragx.matchers.items import MatchItem, Notes, Pool, Targets, TextlessError, items_of, shapes
+from kragx.matchers.items import (
+    Diagnostics,
+    MatchItem,
+    Pool,
+    Targets,
+    TextlessError,
+    items_of,
+    shapes,
+)
 from kragx.matchers.matching import missing_ids_error, pool_trace
 from kragx.matchers.texts import with_texts
 from kragx.metrics import Bools, Floats
@@ -111,7 +119,7 @@ class JudgeMatcher(BaseMatcher):
         """The same, judging support whatever there is."""
         return replace(self, mode="support")
 
-    def score_batch(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def score_batch(self, batch: Batch, diagnostics: Diagnostics, wanted: Bools) -> Trace:
         """Grades of the wanted pairs, and which of them a batch of the judge has yet to give.
 
         The others are 0. A grade is NaN where a judgement failed, and 0 for a target without text.
@@ -120,7 +128,7 @@ class JudgeMatcher(BaseMatcher):
             JudgingError: judging had to stop; what was judged is stored.
         """
         if self.pool is not None:
-            return pool_trace(self, self.pool, batch, notes)
+            return pool_trace(self, self.pool, batch, diagnostics)
         if wanted.all():
             with_texts(self, batch, Targets.of(batch.golds))
         grades = np.zeros((3, len(wanted)))  # grade, lowest, highest
@@ -133,16 +141,18 @@ class JudgeMatcher(BaseMatcher):
             for pairs, question in self._questions(item)
         )
         while part := [*islice(questions, _BATCH)]:
-            judgements = self._judge([question for _, question in part], notes)
+            judgements = self._judge([question for _, question in part], diagnostics)
             for (pairs, question), judgement in zip(part, judgements, strict=True):
                 grades[:, pairs] = self._grades(question, judgement)
                 pending[pairs] = judgement.failure == "pending"
         reach = (grades[1], grades[2]) if self.votes else None
         return Trace(self, grades[0], wanted, pending=pending, reach=reach)
 
-    def _judge(self, questions: Sequence[Question], notes: Notes) -> Sequence[Judgement]:
+    def _judge(
+        self, questions: Sequence[Question], diagnostics: Diagnostics
+    ) -> Sequence[Judgement]:
         judged = self.judge.judge(questions)
-        notes.judging.add(judged.tally)
+        diagnostics.judging.add(judged.tally)
         return judged.judgements  # type: ignore[no-any-return]
 
     def _questions(self, item: MatchItem) -> Iterator[tuple[slice, Question]]:
@@ -161,16 +171,16 @@ class JudgeMatcher(BaseMatcher):
         """Grade, least and greatest vote of the pairs of a question, NaN where there is none."""
         return np.array([[judgement.score], *([vote] for vote in judgement.reach)])
 
-    def check(self, notes: Notes) -> None:
+    def check(self, diagnostics: Diagnostics) -> None:
         """Refuse more missing judgements than `max_missing` allows."""
         from kragx.judging.judgement_counts import check_missing
 
-        check_missing(notes.judging, self.judge, lambda: self._ways_on(notes.judging))
+        check_missing(diagnostics.judging, self.judge, lambda: self._ways_on(diagnostics.judging))
 
     def _ways_on(self, tally: Tally) -> str:
         """What helps where too much is missing; what a batch is yet to give is collected."""
         n_pending = tally.failures["pending"]
-        return phrase(
+        return message(
             "{n} are in batches that were submitted: kragx judge collect stores what has been "
             "answered (kragx judge status says how much); --set judge.ask_pending=true asks all "
             "the same, and pays twice"
@@ -260,13 +270,15 @@ class JudgeMatcher(BaseMatcher):
                     questions.setdefault((item.query.id, text), question)
         except TextlessError as error:
             raise missing_ids_error(map(self._top, items), error, uses_gold=False) from None
-        notes = Notes()
+        diagnostics = Diagnostics()
         judged: dict[str, dict[str, Judgement]] = {item.query.id: {} for item in items}
-        judgements = self._judge([*questions.values()], notes)
+        judgements = self._judge([*questions.values()], diagnostics)
         for (query_id, text), judgement in zip(questions, judgements, strict=True):
             judged[query_id][text] = judgement
-        self.check(notes)
-        pool = Pool(judged, self.depth, int(self.threshold), self.top, self.votes, notes.judging)
+        self.check(diagnostics)
+        pool = Pool(
+            judged, self.depth, int(self.threshold), self.top, self.votes, diagnostics.judging
+        )
         return replace(self, mode="relevance")._twin(pool=pool)
 
 

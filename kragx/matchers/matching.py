@@ -15,8 +15,8 @@ from kragx.data.tokens import of_pairs, pairs_at
 from kragx.ground.errors import DataError, UsageError
 from kragx.matchers.base import BaseMatcher, Trace
 from kragx.matchers.items import (
+    Diagnostics,
     MatchItem,
-    Notes,
     Pool,
     TextlessError,
     batch_of,
@@ -30,30 +30,32 @@ from kragx.metrics import Floats, MatchTable, Votes
 from kragx.metrics.threshold import matches
 
 
-def match(items: Iterable[MatchItem], matcher: BaseMatcher, notes: Notes) -> MatchTable:
+def match(items: Iterable[MatchItem], matcher: BaseMatcher, diagnostics: Diagnostics) -> MatchTable:
     """Match all queries that there are, asked for together: `match_batches`, then `conclude`."""
-    table = match_batches([batch_of([*items])], matcher, notes)
-    conclude(matcher, notes)
+    table = match_batches([batch_of([*items])], matcher, diagnostics)
+    conclude(matcher, diagnostics)
     return table
 
 
-def conclude(matcher: BaseMatcher, notes: Notes) -> None:
+def conclude(matcher: BaseMatcher, diagnostics: Diagnostics) -> None:
     """Say what all questions together show, after the last of them.
 
     Raises:
         JudgingError: more judgements are missing than the matcher's judge allows.
     """
-    notes.warn()
-    matcher.check(notes)
+    diagnostics.warn()
+    matcher.check(diagnostics)
 
 
-def match_batches(batches: Iterable[Batch], matcher: BaseMatcher, notes: Notes) -> MatchTable:
+def match_batches(
+    batches: Iterable[Batch], matcher: BaseMatcher, diagnostics: Diagnostics
+) -> MatchTable:
     """Match queries that others may follow; no text is kept.
 
     Args:
         batches: the queries with their documents, in the order of the table's rows.
         matcher: scores them.
-        notes: the matcher adds its counts and findings here.
+        diagnostics: the matcher adds its counts and findings here.
 
     Raises:
         DataError: what the matcher gave does not fit the items, or it compares texts and ids have
@@ -69,7 +71,7 @@ def match_batches(batches: Iterable[Batch], matcher: BaseMatcher, notes: Notes) 
     stream = iter(batches)
     for batch in stream:
         try:
-            trace = matcher.score_batch(batch, notes, every_pair(batch))
+            trace = matcher.score_batch(batch, diagnostics, every_pair(batch))
         except TextlessError as error:
             # All that follows is looked through: the error counts every id without a text.
             items = chain.from_iterable(map(items_of, chain([batch], stream)))
@@ -149,10 +151,10 @@ def _by_gold(scores: Floats, batch: Batch, threshold: float) -> Floats:
     return best
 
 
-def pool_trace(matcher: BaseMatcher, pool: Pool, batch: Batch, notes: Notes) -> Trace:
+def pool_trace(matcher: BaseMatcher, pool: Pool, batch: Batch, diagnostics: Diagnostics) -> Trace:
     """1 for a document and its own judgement in a pool, NaN if that one is missing, else 0."""
     if pool.tally is not None:
-        notes.judging.add(pool.tally)
+        diagnostics.judging.add(pool.tally)
     scores = [np.empty(0)]
     for item in items_of(batch):
         judgements = pool.judgements[item.query.id] if item.targets else {}
@@ -164,7 +166,9 @@ def pool_trace(matcher: BaseMatcher, pool: Pool, batch: Batch, notes: Notes) -> 
     return Trace(matcher, np.concatenate(scores), every_pair(batch))
 
 
-def match_in_pool(items: Iterable[MatchItem], matcher: BaseMatcher, notes: Notes) -> MatchTable:
+def match_in_pool(
+    items: Iterable[MatchItem], matcher: BaseMatcher, diagnostics: Diagnostics
+) -> MatchTable:
     """The match table of queries whose gold is a pool's documents, with the pool's grades.
 
     A grade is not known (NaN) where a judgement is missing. A gold item's own grade must be a
@@ -177,7 +181,7 @@ def match_in_pool(items: Iterable[MatchItem], matcher: BaseMatcher, notes: Notes
     assert pool is not None  # whoever has none matches by `match`
     items = [_with_gold(item, pool) for item in items]
     # A document scores 1 with its own judgement, whose grade says how good it is.
-    table = replace(match(items, matcher, notes), threshold=1.0)
+    table = replace(match(items, matcher, diagnostics), threshold=1.0)
     judged = (pool.judgements.get(item.query.id, {}) for item in items if item.query.gold)
     grades = [(judgement.score, *judgement.reach) for of in judged for judgement in of.values()]
     grade, low, high = np.array(grades, np.float64).reshape(-1, 3).T

@@ -14,10 +14,10 @@ from kragx.data.gold import gold_place, rank_place
 from kragx.data.pages import Pages, document_name
 from kragx.ground.errors import DataError, inside
 from kragx.ground.options import fitting, is_text, whole
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.matchers.base import IdsMatcher
 from kragx.matchers.ids import first_keys
-from kragx.matchers.items import Finding, MatchItem, Notes, Target
+from kragx.matchers.items import Diagnostic, Diagnostics, MatchItem, Target
 from kragx.metrics import Floats
 
 Key = Annotated[str, fitting(is_text, "{!r} is not a metadata key or path such as 'source'")]
@@ -30,7 +30,7 @@ UNPLACED = "n_docs_without_page"
 
 
 @dataclass
-class Shift(Finding):
+class Shift(Diagnostic):
     """How many gold items are found, and would be if pages were counted from another number.
 
     Attributes:
@@ -45,7 +45,7 @@ class Shift(Finding):
         n_items, n_other = self.counts["items"], self.counts["other"]
         if self.counts["found"] or not n_items or 2 * n_other < n_items:  # some meet by chance
             return ""
-        return phrase(
+        return message(
             "no page matched, but {n} of {of} gold items would if the first page of retrieved "
             "documents were number {other}, not {first}; then say first: {other}",
             n=n_other,
@@ -78,9 +78,11 @@ class PageMatcher(IdsMatcher):
     first: Annotated[int, whole(0, 1)] = 0
     name = "pages"
 
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
+    def scores(self, items: Iterable[MatchItem], diagnostics: Diagnostics) -> Iterator[Floats]:
         """Yield 1 where a document stands on a page of the gold's, else 0."""
-        finding = notes.finding(self.settings, SHIFTED, partial(Shift, first=self.first))
+        diagnostic = diagnostics.diagnostic(
+            self.settings, SHIFTED, partial(Shift, first=self.first)
+        )
         for item in items:
             golds = [self._gold(item, target) for target in item.targets]
             docs = [self._doc(item, rank, doc) for rank, doc in enumerate(item.docs, start=1)]
@@ -89,10 +91,10 @@ class PageMatcher(IdsMatcher):
                 np.array([[_meet(doc, gold, move) for gold in golds] for doc in docs], bool)
                 for move in (0, 2 * self.first - 1)
             )
-            notes[UNPLACED] += sum(place is None or place[1] is None for place in docs)
-            finding.counts["items"] += sum(place is not None for place in golds)
+            diagnostics[UNPLACED] += sum(place is None or place[1] is None for place in docs)
+            diagnostic.counts["items"] += sum(place is not None for place in golds)
             for name, grid in (("found", found), ("other", other)):
-                finding.counts[name] += int(grid.any(axis=0).sum())
+                diagnostic.counts[name] += int(grid.any(axis=0).sum())
             is_match = found | np.array(same_id, bool)
             yield is_match.reshape(item.shape).astype(np.float64)
 

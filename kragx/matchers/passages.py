@@ -1,4 +1,4 @@
-"""Matchers of passages and of short gold: `overlap`, `phrase`, and what `span` shares with them.
+"""Matchers of passages and of short gold: `overlap`, `message`, and what `span` shares with them.
 
 Passages are compared as their script wants it, and siblings of one template are told apart. ROUGE-2
 counts pairs of tokens, and one token has none; half of the pairs of three tokens is one pair. So
@@ -31,9 +31,9 @@ from kragx.data.tokenizers import (
 from kragx.data.tokens import ngram_overlaps, of_pairs
 from kragx.ground.errors import UsageError, shorten
 from kragx.ground.options import one_of, whole
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.matchers.base import Numbers, Threshold, TokenizerOption
-from kragx.matchers.items import Finding, Notes, Targets
+from kragx.matchers.items import Diagnostic, Diagnostics, Targets
 from kragx.matchers.siblings import SIBLINGS, Siblings, differences, without_siblings
 from kragx.matchers.texts import SHORT_GOLD, TokenMatcher, shared_part
 from kragx.matchers.vocabulary import Vocabulary
@@ -109,11 +109,13 @@ class PassageMatcher(TokenMatcher):
         """The letters of the texts."""
         return TokenCorpus(LETTERS, in_letters=True)
 
-    def note(self, batch: Batch, targets: Targets, docs: Lists, golds: Lists, notes: Notes) -> None:
+    def note(
+        self, batch: Batch, targets: Targets, docs: Lists, golds: Lists, diagnostics: Diagnostics
+    ) -> None:
         """Count the questions with short gold, too."""
-        super().note(batch, targets, docs, golds, notes)
+        super().note(batch, targets, docs, golds, diagnostics)
         queries = distinct(golds.of_text[self.as_phrases(golds)])
-        notes.update({SHORT_GOLD: len(queries)} if len(queries) else {})
+        diagnostics.update({SHORT_GOLD: len(queries)} if len(queries) else {})
 
     def as_phrases(self, golds: Lists) -> Bools:
         """Which of some gold texts, numbered before, are looked for as phrases: the short ones."""
@@ -124,7 +126,7 @@ class PassageMatcher(TokenMatcher):
         as_read = self.read(gold)
         self.token_corpus.add([as_read])
         is_short = are_short(self.token_corpus.of([as_read]), self.token_corpus, self.short).all()
-        return phrase("short gold, looked for as a phrase") if is_short else ""
+        return message("short gold, looked for as a phrase") if is_short else ""
 
     def why_not(self, doc: str, gold: str) -> str:
         """The word that makes a document a sibling of the gold text."""
@@ -137,21 +139,25 @@ class PassageMatcher(TokenMatcher):
         (difference,) = differences(*texts, self._words, self.vocabulary)
         if difference is None or not difference.word:
             return ""
-        return phrase(
+        return message(
             "another text of one template: {word!r} where the gold text has {gold!r}",
             word=difference.word,
             gold=" ".join(difference.gold),
         )
 
     def corrected_for_siblings(
-        self, docs: Lists, golds: Lists, scores: Floats, notes: Notes | None
+        self, docs: Lists, golds: Lists, scores: Floats, diagnostics: Diagnostics | None
     ) -> Floats:
         """The scores, with 0 for siblings of the gold."""
         if not self.tells_siblings or self.vocabulary is None:
             return scores
-        finding = Finding() if notes is None else notes.finding(self.settings, SIBLINGS, Finding)
+        diagnostic = (
+            Diagnostic()
+            if diagnostics is None
+            else diagnostics.diagnostic(self.settings, SIBLINGS, Diagnostic)
+        )
         return without_siblings(
-            docs, golds, scores, self._words, self.vocabulary, self.threshold, finding
+            docs, golds, scores, self._words, self.vocabulary, self.threshold, diagnostic
         )
 
 
@@ -311,7 +317,7 @@ _HANGUL = re.compile("[가-힣]")
 
 
 @dataclass
-class Gaps(Finding):
+class Gaps(Diagnostic):
     """Whether texts are broken, as the first questions show: characters agree where words do not.
 
     Spaces that were lost or put in, words cut at line ends and misread characters change words, and
@@ -343,7 +349,7 @@ class Gaps(Finding):
         gaps = [*filter(None, self.of_queries)]
         if len(gaps) < _LEAST_PAIRS or median(size for size, _ in gaps) <= 0:
             return ""
-        return phrase(
+        return message(
             "texts look broken (spaces lost or put in, words cut, characters misread): {n} pairs "
             "agree by characters, and less by words, for example {example}; use the tokenizer "
             "{{name: char, n: 3, spaces: ignored}}",
@@ -413,13 +419,13 @@ class OverlapMatcher(PassageMatcher):
         return is_useless
 
     def corrected_for_siblings(
-        self, docs: Lists, golds: Lists, scores: Floats, notes: Notes | None
+        self, docs: Lists, golds: Lists, scores: Floats, diagnostics: Diagnostics | None
     ) -> Floats:
         """The scores without siblings; texts whose words are broken are warned of."""
-        if notes is not None and gives_words(self.tokenizer) and not self._by_characters:
-            gaps = notes.finding(self.settings, "broken", Gaps)
+        if diagnostics is not None and gives_words(self.tokenizer) and not self._by_characters:
+            gaps = diagnostics.diagnostic(self.settings, "broken", Gaps)
             gaps.look(docs, golds, scores, self.token_corpus)
-        return super().corrected_for_siblings(docs, golds, scores, notes)
+        return super().corrected_for_siblings(docs, golds, scores, diagnostics)
 
     def compare(self, docs: Lists, golds: Lists) -> Floats:
         """Shares of pairs, and how far short gold stands there, one query after another."""

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kragx.matchers.base import BaseMatcher, Matcher, Trace, adapted
-from kragx.matchers.items import MatchItem, Notes, batch_of, every_pair, shapes
+from kragx.matchers.items import Diagnostics, MatchItem, batch_of, every_pair, shapes
 from kragx.metrics import Bools
 from kragx.metrics.threshold import matches
 
@@ -93,7 +93,7 @@ def _traces(matcher: BaseMatcher, items: Iterable[MatchItem]) -> Iterator[tuple[
     """Each query with what its pairs are asked about, and what was said."""
     items = [*items]
     batch = batch_of(items)
-    trace = matcher.offline().score_batch(batch, Notes(), every_pair(batch))
+    trace = matcher.offline().score_batch(batch, Diagnostics(), every_pair(batch))
     return zip(items, trace.of_queries(*shapes(batch)), strict=True)
 
 

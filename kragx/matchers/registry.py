@@ -15,7 +15,7 @@ from typing import Any
 from kragx.ground import plugins
 from kragx.ground.entry_points import import_path, plugins as added
 from kragx.ground.errors import UsageError, inside, nearest
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.matchers.base import BaseMatcher, Matcher, adapted
 from kragx.matchers.combine import KINDS, CombinedMatcher, Kind, Step
 
@@ -160,7 +160,7 @@ def _named(method: str, options: dict[str, Any], defaults: Mapping[str, Any]) ->
         path = import_path("matchers", method)
         if ":" in path:
             return _plugged_in(path, {"args": options})
-        problem = phrase("unknown method {method!r}", method=method)
+        problem = message("unknown method {method!r}", method=method)
         raise UsageError(problem, remedy=nearest(method, method_names()))
     valid = option_names(method)
     if "threshold" in options and "threshold" not in valid:
@@ -173,7 +173,7 @@ def _named(method: str, options: dict[str, Any], defaults: Mapping[str, Any]) ->
             methods=", ".join(methods),
         )
     if wrong := options.keys() - valid:
-        problem = phrase("{method!r} has no such option", method=method)
+        problem = message("{method!r} has no such option", method=method)
         raise UsageError(problem, field=min(wrong), remedy=nearest(min(wrong), valid))
     for name in defaults.keys() & ({*valid} - options.keys()):
         options[name] = defaults[name]

@@ -25,7 +25,7 @@ from kragx.data.lists import Lists
 from kragx.data.tokenizers import without_hanja
 from kragx.data.tokens import pairs_at
 from kragx.data.words import unspaced, words
-from kragx.matchers.items import Finding, Notes
+from kragx.matchers.items import Diagnostic, Diagnostics
 from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import Floats
 from kragx.metrics.threshold import matches
@@ -140,7 +140,7 @@ def without_siblings(
     corpus: TokenCorpus,
     vocabulary: Vocabulary,
     threshold: float,
-    finding: Finding,
+    diagnostic: Diagnostic,
 ) -> Floats:
     """Scores in which siblings of the gold have 0.
 
@@ -151,7 +151,7 @@ def without_siblings(
         corpus: numbers the words of both.
         vocabulary: which words are known.
         threshold: from which score on a pair is a match.
-        finding: counts the questions with siblings (`are_misread`).
+        diagnostic: counts the questions with siblings (`are_misread`).
     """
     # Equal texts are no siblings, and unlike ones no match: neither is laid side by side.
     pair = ((scores >= FLOOR) & (scores < 1)).nonzero()[0]
@@ -168,16 +168,16 @@ def without_siblings(
     matched, _ = pairs_at(matches(masked, threshold).nonzero()[0], docs.n_texts, golds.n_texts)
     unsure = doc[is_unsure & matches(scores[pair], threshold)]
     compared = docs.of_text[np.concatenate((matched, doc[is_sibling]))]
-    finding.counts[_COMPARED] += len({*compared.tolist()})
-    finding.counts[_MISREAD] += len({*docs.of_text[unsure].tolist()})
+    diagnostic.counts[_COMPARED] += len({*compared.tolist()})
+    diagnostic.counts[_MISREAD] += len({*docs.of_text[unsure].tolist()})
     return masked
 
 
-def are_misread(notes: Notes) -> bool:
+def are_misread(diagnostics: Diagnostics) -> bool:
     """Whether so much was misread that texts of one template could not be told apart."""
-    for finding in notes.of_kind(SIBLINGS):
-        least = max(LEAST_QUESTIONS, LEAST_SHARE * finding.counts[_COMPARED])
-        if finding.counts[_MISREAD] >= least:
+    for diagnostic in diagnostics.of_kind(SIBLINGS):
+        least = max(LEAST_QUESTIONS, LEAST_SHARE * diagnostic.counts[_COMPARED])
+        if diagnostic.counts[_MISREAD] >= least:
             return True
     return False
 

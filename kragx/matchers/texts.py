@@ -20,13 +20,13 @@ from kragx.data import TokenCorpus, Tokenizer, UnicodeTokenizer, normalise
 from kragx.data.amounts import RULES, in_figures
 from kragx.data.batch import Batch
 from kragx.data.entries import numbered
-from kragx.data.lists import Forms, Lists, distinct, known_texts
+from kragx.data.lists import Forms, Lists, distinct, interned_texts
 from kragx.data.tokens import Pairs, ngram_overlaps, of_pairs
 from kragx.ground.errors import DataError, shorten
-from kragx.ground.messages import Phrase
-from kragx.ground.printing import joined, phrase
+from kragx.ground.messages import Message
+from kragx.ground.printing import joined, message
 from kragx.matchers.base import BaseMatcher, Numbers, Threshold, TokenizerOption, Trace
-from kragx.matchers.items import Finding, Notes, Targets, textless
+from kragx.matchers.items import Diagnostic, Diagnostics, Targets, textless
 from kragx.metrics import Bools, Floats, Ints
 
 Direction = Literal["either", "gold_in_document", "document_in_gold"]
@@ -41,15 +41,15 @@ SHORT_GOLD = "n_queries_short_gold"
 ALL_LOST = "n_queries_unmatchable"
 """Counts questions none of whose gold can match anything."""
 
-_WORDLESS = phrase(
+_WORDLESS = message(
     "it has too few words for that, or none; use the default 'overlap' or 'phrase' for short gold, "
     "the tokenizer 'unicode' for another script, 'text' for signs or markup alone"
 )
-NO_VECTOR = phrase("it is empty, or its vector is zero; give it a text that the model can read")
+NO_VECTOR = message("it is empty, or its vector is zero; give it a text that the model can read")
 
 
 @dataclass
-class Unmatchable(Finding):
+class Unmatchable(Diagnostic):
     """Questions with texts that can match nothing: how many, and the first of them.
 
     Attributes:
@@ -59,14 +59,14 @@ class Unmatchable(Finding):
     def problem(self) -> str:
         """How many there are, and what to do."""
         n, names = self.counts["queries"], self.example
-        requirement = phrase(
+        requirement = message(
             "gold that can match nothing by {matcher!r}"
             if "remedy" in names
             else "retrieved texts that can match nothing by {matcher!r}",
             matcher=names["matcher"],
         )
-        example = phrase("{text} in {query!r}", text=names["text"], query=names["query"])
-        problem = phrase(
+        example = message("{text} in {query!r}", text=names["text"], query=names["query"])
+        problem = message(
             "{what} in 1 question, for example {example}"
             if n == 1
             else "{what} in {n} questions, for example {example}",
@@ -88,7 +88,7 @@ class TextsMatcher(BaseMatcher):
         remedy: what would match gold that can match nothing.
     """
 
-    remedy: ClassVar[Phrase]
+    remedy: ClassVar[Message]
     by_texts = True
 
     def read(self, text: str) -> str:
@@ -116,7 +116,7 @@ class TextsMatcher(BaseMatcher):
         raise NotImplementedError
 
     def corrected_for_siblings(
-        self, docs: Lists, golds: Lists, scores: Floats, notes: Notes | None
+        self, docs: Lists, golds: Lists, scores: Floats, diagnostics: Diagnostics | None
     ) -> Floats:
         """The scores of `compare`, where other texts of the evaluation say more of a pair.
 
@@ -124,13 +124,13 @@ class TextsMatcher(BaseMatcher):
         """
         return scores
 
-    def score_batch(self, batch: Batch, notes: Notes, wanted: Bools) -> Trace:
+    def score_batch(self, batch: Batch, diagnostics: Diagnostics, wanted: Bools) -> Trace:
         """The scores of all documents and gold texts of a batch; 0 for targets without text."""
         every = Targets.of(batch.golds)
         targets = with_texts(self, batch, every)
         docs, golds = self.numbered(batch.docs.texts, targets.entries.texts)
-        self.note(batch, targets, docs, golds, notes)
-        scores = self.corrected_for_siblings(docs, golds, self.compare(docs, golds), notes)
+        self.note(batch, targets, docs, golds, diagnostics)
+        scores = self.corrected_for_siblings(docs, golds, self.compare(docs, golds), diagnostics)
         if len(targets.gold) < len(every.gold):
             _, target = of_pairs(docs.n_texts, every.entries.texts.n_texts)
             of_compared, scores = scores, np.zeros(len(target))
@@ -139,7 +139,7 @@ class TextsMatcher(BaseMatcher):
 
     def pair_scores(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
         """Those of a batch in which the pairs in a row with one gold text are a question."""
-        known_texts().make_room()
+        interned_texts().make_room()
         first = [place for place, gold in enumerate(golds) if not place or gold != golds[place - 1]]
         questions = (
             numbered(docs, np.diff(first, append=len(docs)).tolist()),
@@ -148,7 +148,9 @@ class TextsMatcher(BaseMatcher):
         in_docs, in_golds = self.numbered(*questions)
         return self.corrected_for_siblings(in_docs, in_golds, self.compare(in_docs, in_golds), None)
 
-    def note(self, batch: Batch, targets: Targets, docs: Lists, golds: Lists, notes: Notes) -> None:
+    def note(
+        self, batch: Batch, targets: Targets, docs: Lists, golds: Lists, diagnostics: Diagnostics
+    ) -> None:
         """Count the questions some of whose texts are special, for each of these things once.
 
         Args:
@@ -156,12 +158,12 @@ class TextsMatcher(BaseMatcher):
             targets: those that are compared.
             docs: their documents as they are compared.
             golds: their gold texts as they are compared.
-            notes: where they are counted.
+            diagnostics: where they are counted.
         """
         useless = self.useless(golds, gold=True)
         n_useful = np.bincount(golds.of_text[~useless], minlength=len(golds))
         if n_lost := int(((n_useful == 0) & (golds.n_texts > 0)).sum()):
-            notes[ALL_LOST] += n_lost
+            diagnostics[ALL_LOST] += n_lost
         useless &= ~np.isin(targets.gold, targets.gold[~useless])  # saved by an alternative
         special = {
             DOCS_LOST: (batch.docs.texts, self.useless(docs, gold=False)),
@@ -171,11 +173,11 @@ class TextsMatcher(BaseMatcher):
             if not is_special.any():  # as a rule
                 continue
             queries = distinct(texts.of_text[is_special])
-            notes[count] += len(queries)
-            finding = notes.finding(self.settings, count, Unmatchable)
-            finding.counts["queries"] += len(queries)
+            diagnostics[count] += len(queries)
+            diagnostic = diagnostics.diagnostic(self.settings, count, Unmatchable)
+            diagnostic.counts["queries"] += len(queries)
             text = texts.known[texts.numbers[is_special][0]]
-            finding.example = finding.example or {
+            diagnostic.example = diagnostic.example or {
                 "text": shorten(text, 42),
                 "query": batch.query_ids[queries[0]],
                 "matcher": self.name,
@@ -266,7 +268,9 @@ class YesOrNo(TextsMatcher):
         texts = ((golds.known[pair % n], docs.known[pair // n]) for pair in pairs.tolist())
         return np.array([self.matches(*pair) for pair in texts], np.float64)[places]
 
-    def note(self, batch: Batch, targets: Targets, docs: Lists, golds: Lists, notes: Notes) -> None:
+    def note(
+        self, batch: Batch, targets: Targets, docs: Lists, golds: Lists, diagnostics: Diagnostics
+    ) -> None:
         """Refuse gold that is empty after normalisation; it would match anything.
 
         Raises:

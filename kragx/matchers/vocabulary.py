@@ -21,7 +21,7 @@ from kragx.data.amounts import in_figures
 from kragx.data.batch import Batch
 from kragx.data.entries import NO_TEXT, Entries
 from kragx.data.korean import stem
-from kragx.data.lists import distinct, known_texts
+from kragx.data.lists import distinct, interned_texts
 from kragx.data.tokenizers import AutoTokenizer, Passages
 from kragx.data.tokens import Tokens
 from kragx.metrics import Ints
@@ -176,7 +176,7 @@ class Gathering:
         # By their hashes, as the texts themselves may be forgotten, and should be.
         new = [text for text in dict.fromkeys(texts) if hash(text) not in hashes_seen]
         hashes_seen.update(map(hash, new))
-        corpus, in_use = self.corpus, known_texts()
+        corpus, in_use = self.corpus, interned_texts()
         rows = corpus.rows_of(plain, in_use.texts, np.array(in_use.numbers(new), np.int64))
         tokens = corpus.tokens_of(rows)
         text = np.repeat(np.arange(len(rows)), corpus.lengths[rows])

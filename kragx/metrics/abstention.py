@@ -3,7 +3,7 @@
 import numpy as np
 
 from kragx.data.lists import Bools, Floats
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.metrics.evidence import Evidence
 from kragx.metrics.spec import Metric, MetricSpec
 
@@ -41,7 +41,7 @@ ABSTENTION = Metric(
     question="Is nothing retrieved where nothing answers?",
     formula="of questions with answerable: false: 1 if the answer is an empty list, else 0; "
     "undefined for others",
-    meaning=phrase("The share of the unanswerable questions for which nothing is retrieved."),
+    meaning=message("The share of the unanswerable questions for which nothing is retrieved."),
     from_evidence=_abstention,
     cuts=False,
     of="unanswerable",
@@ -51,7 +51,7 @@ FALSE_ABSTENTION = Metric(
     question="Is nothing retrieved where something would answer?",
     formula="of questions with gold or answerable: true: 1 if nothing is retrieved, else 0; "
     "undefined for others",
-    meaning=phrase("The share of the answerable questions for which nothing is retrieved."),
+    meaning=message("The share of the answerable questions for which nothing is retrieved."),
     from_evidence=_false_abstention,
     better="lower",
     cuts=False,

@@ -13,7 +13,7 @@ from kragx.data.lists import Bools, Floats, Ints
 from kragx.data.searches import ListName, Order
 from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import UsageError
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.metrics.evidence import Evidence, TextBudget
 from kragx.metrics.match_table import MatchTable, PooledCounts, TableView, harmonic
 from kragx.metrics.profiles import KRAGX, LEFT_OUT, Profile
@@ -161,7 +161,7 @@ def warn_above_1(scores: Iterable[MetricScores]) -> None:
         above = int((score.values > 1.0 + 1e-12).sum())
         if above and score.spec.metric.from_matches is not None and score.spec.metric.is_share:
             warnings.warn(
-                phrase(
+                message(
                     "{metric} is above 1 for {n} queries: it credits every matching document, also "
                     "several that match the same gold (profile kragx credits each gold once)",
                     metric=str(score.spec),
@@ -271,7 +271,7 @@ def _between(unknown: Unknown, low: MetricScores, high: MetricScores) -> MetricS
     score = unknown.between(low, high)
     if score.bounds is None and low.mean is not None and low.spec.metric.limits is None:
         warnings.warn(
-            phrase(
+            message(
                 "{metric} has no mean: judgements are missing, and nothing bounds it; say what "
                 "does: @measure(range=(0, 1))",
                 metric=str(low.spec),

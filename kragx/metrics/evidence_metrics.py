@@ -10,7 +10,7 @@ import numpy as np
 
 from kragx.data import tokenizer, value_at
 from kragx.data.lists import Floats, Ints
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.metrics.evidence import Evidence, HeldFacts
 from kragx.metrics.match_table import ratio
 from kragx.metrics.ranking_metrics import LISTS, OVER, PRECISION, REL
@@ -65,7 +65,7 @@ DOC_TYPE_COVERAGE = Metric(
     name="doc_type_coverage",
     question="Are the expected types of document among the top k?",
     formula="expected types retrieved / expected types; undefined where none is expected",
-    meaning=phrase(
+    meaning=message(
         "The share of the expected types of document that stand in {where}.", where=WHERE
     ),
     from_evidence=_doc_type_coverage,
@@ -76,7 +76,7 @@ SOURCE_DIVERSITY = Metric(
     question="From how many different sources does the top k come, and how evenly?",
     formula="Shannon entropy in bits of a metadata key over the top k; its maximum is log2 of "
     "their number; undefined where no document has the key",
-    meaning=phrase(
+    meaning=message(
         "From how many sources {where} come, and how evenly, in bits: 0 if all are from one.",
         where=WHERE,
     ),
@@ -144,7 +144,7 @@ SECONDS_MEAN = Metric(
     name="seconds_mean",
     question="How many seconds does an answer take?",
     formula="mean of the seconds of the queries that were answered or timed out",
-    meaning=phrase("The mean time that a question takes."),
+    meaning=message("The mean time that a question takes."),
     from_evidence=_seconds,
     range=(0.0, None),
     unit="seconds",
@@ -153,15 +153,15 @@ SECONDS_MEAN = Metric(
     of="all",
     aliases=("mean_seconds",),
 )
-SECONDS_P50 = _percentile(50, phrase("Half of the questions are answered within this time."))
-SECONDS_P95 = _percentile(95, phrase("95 of 100 questions are answered within this time."))
-SECONDS_P99 = _percentile(99, phrase("99 of 100 questions are answered within this time."))
+SECONDS_P50 = _percentile(50, message("Half of the questions are answered within this time."))
+SECONDS_P95 = _percentile(95, message("95 of 100 questions are answered within this time."))
+SECONDS_P99 = _percentile(99, message("99 of 100 questions are answered within this time."))
 THROUGHPUT = Metric(
     name="throughput",
     question="How many questions are answered in a second?",
     formula="concurrency * answered queries / sum of the seconds of these and of timeouts "
     "(Little's law)",
-    meaning=phrase("How many questions are answered in a second."),
+    meaning=message("How many questions are answered in a second."),
     from_run=_throughput,
     range=(0.0, None),
     unit="queries a second",
@@ -199,7 +199,7 @@ CONTEXT_RELEVANCE = Metric(
     question="Is what context expansion adds worth reading?",
     formula="relevant documents among those whose metadata key is true / those; undefined where "
     "there is none",
-    meaning=phrase("The share of what context expansion adds that is relevant."),
+    meaning=message("The share of what context expansion adds that is relevant."),
     from_evidence=_relevance,
     options={"key": Option("expanded"), **LISTS},
 )
@@ -248,7 +248,7 @@ CONTEXT_COMPLETENESS = Metric(
     formula="facts (metadata.facts of the query) that the top k hold, a part of one as half, / "
     "facts; of vital ones only, or with okay ones as half (facts=); strict: a part is none; "
     "undefined where the query has no such fact",
-    meaning=phrase("The share of the facts an answer needs that stand in {where}.", where=WHERE),
+    meaning=message("The share of the facts an answer needs that stand in {where}.", where=WHERE),
     from_evidence=_completeness,
     extremes=_completeness_extremes,
     reads_facts=True,
@@ -262,7 +262,7 @@ JUDGED = Metric(
     question="How much of the top k is known to the gold set, relevant or not?",
     formula="documents in the top k that match a gold item of any grade / min(k, n); undefined "
     "for an empty list",
-    meaning=phrase(
+    meaning=message(
         "The share of {where} that the gold set knows, as relevant or not.", where=WHERE
     ),
     from_evidence=_judged,
@@ -312,7 +312,7 @@ COVERAGE = Metric(
     question="How much of the gold text do the top k hold together?",
     formula="gold tokens that stand in a run shared with the top k / gold tokens; mean over the "
     "gold items (docs/metrics.md)",
-    meaning=phrase("The share of the gold's words that stand in {where}.", where=WHERE),
+    meaning=message("The share of the gold's words that stand in {where}.", where=WHERE),
     from_evidence=_of_spread(Spread.coverage),
     options={**OPTIONS, **LISTS},
     cuts_budgets=True,
@@ -322,7 +322,7 @@ DENSITY = Metric(
     question="How much of what was retrieved is gold?",
     formula="covered gold tokens / those and the retrieved tokens beside the point, repetitions "
     "counted once",
-    meaning=phrase("The share of {where} that is gold text.", where=WHERE),
+    meaning=message("The share of {where} that is gold text.", where=WHERE),
     from_evidence=_of_spread(Spread.density),
     options={**OPTIONS, **LISTS},
     cuts_budgets=True,
@@ -331,7 +331,7 @@ IOU = Metric(
     name="iou",
     question="How closely do the top k fit the gold text?",
     formula="covered gold tokens / all gold tokens and the retrieved tokens beside the point",
-    meaning=phrase("The words that gold and {where} share, of all words of both.", where=WHERE),
+    meaning=message("The words that gold and {where} share, of all words of both.", where=WHERE),
     from_evidence=_of_spread(Spread.iou),
     options={**OPTIONS, **LISTS},
     cuts_budgets=True,
@@ -343,7 +343,7 @@ PRECISION_JUDGED = Metric(
     question="How much of the top k does a judge find relevant to the question?",
     formula="documents in the top k that are judged relevant / k (over=retrieved: / min(k, n)); "
     "also without gold",
-    meaning=phrase(
+    meaning=message(
         "The share of {where} that a judge finds relevant to the question.", where=WHERE
     ),
     from_relevance=PRECISION.from_matches,

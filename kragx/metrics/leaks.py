@@ -7,7 +7,7 @@ import numpy as np
 
 from kragx.data.lists import Bools, Floats, Ints
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.metrics.evidence import Evidence, ForbiddenMarks
 from kragx.metrics.match_table import MatchTable
 from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option
@@ -34,7 +34,7 @@ def check_kinds(spec: MetricSpec, kinds: Collection[str]) -> None:
     if kind is not None and kind not in kinds:
         remedy = nearest(kind, kinds)
         raise UsageError(
-            phrase("nothing is forbidden as {kind!r}", kind=kind), field=label, remedy=remedy
+            message("nothing is forbidden as {kind!r}", kind=kind), field=label, remedy=remedy
         )
 
 
@@ -137,7 +137,7 @@ LEAK = _metric(
     question="How often does something come that must not?",
     formula="1 if a forbidden document stands within k, else 0 (kind=x: one forbidden as x); "
     "undefined where nothing could, and where it is not known",
-    meaning=phrase(
+    meaning=message(
         "The share of questions for which something stands in {where} that must not.", where=WHERE
     ),
 )
@@ -147,7 +147,7 @@ LEAKED = _metric(
     question="How much of the top k must not be there?",
     formula="forbidden documents in the top k / min(k, n), 0 if n = 0 (kind=x: those forbidden as "
     "x); undefined where nothing could be, and where it is not known",
-    meaning=phrase("The share of {where} that must not be there.", where=WHERE),
+    meaning=message("The share of {where} that must not be there.", where=WHERE),
 )
 STALE_FIRST = _metric(
     "stale_first",
@@ -155,7 +155,7 @@ STALE_FIRST = _metric(
     question="How often does an old version stand where the new one does not stand above it?",
     formula="1 if within k an older version stands and none of its successors above it, else 0; of "
     "questions that name or meet two versions; undefined where it is not known",
-    meaning=phrase(
+    meaning=message(
         "The share of questions for which an old version stands in {where} without the new one "
         "above it.",
         where=WHERE,

@@ -423,18 +423,18 @@ class PooledCounts:
     missed: float
 
     @property
-    def settled(self) -> PooledCounts:
+    def rounded(self) -> PooledCounts:
         """As they are kept: sums of weights are the same in another order, numbers whole."""
-        return PooledCounts(*map(settled, (self.relevant, self.other, self.found, self.missed)))
+        return PooledCounts(*map(rounded, (self.relevant, self.other, self.found, self.missed)))
 
     def precision(self) -> float:
         """Relevant documents over all; 0 without any."""
-        counts = self.settled
+        counts = self.rounded
         return counts.relevant / (counts.relevant + counts.other or 1)
 
     def recall(self) -> float:
         """Found gold over all; 0 without any."""
-        counts = self.settled
+        counts = self.rounded
         return counts.found / (counts.found + counts.missed or 1)
 
     def f1(self) -> float:
@@ -442,7 +442,7 @@ class PooledCounts:
         return harmonic(self.precision(), self.recall())
 
 
-def settled(total: float) -> float:
+def rounded(total: float) -> float:
     """A sum of weights without what depends on its order; whole where it is."""
     n = round(float(total), 6)
     return int(n) if n.is_integer() else n

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 NoGold = Literal["skip", "zero", "error", "abstain"]
 """What becomes of a query without gold: left out, 0, an error, or 1 where nothing is retrieved."""
@@ -130,7 +130,7 @@ def profile(spec: str | Profile) -> Profile:
         return spec
     if not isinstance(spec, str) or spec not in PROFILES:
         raise UsageError(
-            phrase("unknown name {spec!r}", spec=spec),
+            message("unknown name {spec!r}", spec=spec),
             field="profile",
             remedy=nearest(str(spec), PROFILES),
         )

@@ -10,7 +10,7 @@ import numpy as np
 from kragx.data.lists import Floats, Ints
 from kragx.data.searches import ListName, Order
 from kragx.ground.errors import DataError
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.metrics.match_table import PooledCounts, TableView, order_within, ratio
 from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option, above_0
 
@@ -65,7 +65,7 @@ HIT_RATE = Metric(
     name="hit_rate",
     question="Is there anything useful in the top k?",
     formula="1 if some gold is found within k (need=all: if every gold is), else 0",
-    meaning=phrase("The share of questions with gold in {where}.", where=WHERE),
+    meaning=message("The share of questions with gold in {where}.", where=WHERE),
     from_matches=_hit_rate,
     options={"need": NEED, "rel": REL, **LISTS},
     rises_with_matches=True,
@@ -83,7 +83,7 @@ MRR = Metric(
     name="mrr",
     question="How high is the first answer?",
     formula="1 / rank of the first relevant document within k, 0 if there is none",
-    meaning=phrase(
+    meaning=message(
         "How early the first gold stands in {where}: 1 if it is always first, 0.5 if second.",
         where=WHERE,
     ),
@@ -114,7 +114,7 @@ PRECISION = Metric(
     name="precision",
     question="How much of the top k is useful?",
     formula="relevant documents in the top k / k (over=retrieved: / min(k, n))",
-    meaning=phrase("The share of {where} that is relevant.", where=WHERE),
+    meaning=message("The share of {where} that is relevant.", where=WHERE),
     from_matches=_precision,
     options={"over": OVER, "rel": REL, **LISTS},
     pooled=PooledCounts.precision,
@@ -125,7 +125,7 @@ RECALL = Metric(
     name="recall",
     question="How much of the gold is found?",
     formula="gold found within k / all gold",
-    meaning=phrase("The share of a question's gold that stands in {where}.", where=WHERE),
+    meaning=message("The share of a question's gold that stands in {where}.", where=WHERE),
     from_matches=_recall,
     options={"rel": REL, **LISTS},
     pooled=PooledCounts.recall,
@@ -135,7 +135,7 @@ F1 = Metric(
     name="f1",
     question="How good is the balance of precision and recall?",
     formula="harmonic mean of the query's precision and recall; 0 when both are 0",
-    meaning=phrase("Precision and recall of {where} in one number.", where=WHERE),
+    meaning=message("Precision and recall of {where} in one number.", where=WHERE),
     from_matches=_f1,
     options={"over": OVER, "rel": REL, "macro": MACRO, **LISTS},
     pooled=PooledCounts.f1,
@@ -159,7 +159,7 @@ MAP = Metric(
     name="map",
     question="How early is all of the gold found?",
     formula="(1/m) * sum over the gold found within k, in order of rank c, of i / max(c_i, i)",
-    meaning=phrase(
+    meaning=message(
         "How early the gold stands in {where}: 1 if all of it is at the top.", where=WHERE
     ),
     from_matches=_map,
@@ -360,7 +360,7 @@ NDCG = Metric(
     name="ndcg",
     question="How close is the order to the best possible one, grades considered?",
     formula="discounted gain of the gold found within k / the same with all gold found at once",
-    meaning=phrase(
+    meaning=message(
         "How early the gold stands in {where}, the more of it and the better graded the higher: 1 "
         "is the best order.",
         where=WHERE,
@@ -376,7 +376,7 @@ REDUNDANCY = Metric(
     name="redundancy",
     question="How many of the relevant documents say nothing new?",
     formula="documents that match only gold found before / relevant documents; undefined without",
-    meaning=phrase("The share of the relevant documents that say nothing new."),
+    meaning=message("The share of the relevant documents that say nothing new."),
     from_matches=lambda view, _: ratio(view.redundant, view.relevant, empty=np.nan),
     options={"rel": REL, **LISTS},
     better="lower",

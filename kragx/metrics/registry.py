@@ -20,7 +20,7 @@ from kragx.data.lists import Floats
 from kragx.ground import plugins
 from kragx.ground.entry_points import plugins as added
 from kragx.ground.errors import UsageError, nearest, shorten
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.metrics import (
     abstention,
     evidence_metrics,
@@ -96,7 +96,7 @@ class _Known(dict[str, Metric]):
         if name in added("metrics"):
             return _imported(added("metrics")[name].path, name)
         remedy = remedy_for(name) or nearest(name, [*METRICS, *_ALIASES, *added("metrics")])
-        raise UsageError(phrase("unknown name {name!r}", name=name), remedy=remedy)
+        raise UsageError(message("unknown name {name!r}", name=name), remedy=remedy)
 
 
 _KNOWN = _Known(METRICS)

@@ -9,7 +9,7 @@ import numpy as np
 
 from kragx.data.lists import Floats, Ints
 from kragx.ground.errors import DataError
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.metrics.match_table import TableView, order_within, ratio
 from kragx.metrics.ranking_metrics import LISTS, REL
 from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option, above_0, number, shown
@@ -38,7 +38,7 @@ R_PRECISION = Metric(
     name="r_precision",
     question="How much of the gold is in as many documents as there is gold?",
     formula="gold found within m / m, m being all gold: recall at m",
-    meaning=phrase(
+    meaning=message(
         "The share of a question's gold in its first m documents, m being how much there is."
     ),
     from_matches=_r_precision,
@@ -74,7 +74,9 @@ RBP = Metric(
     name="rbp",
     question="How much does somebody find who goes on to the next rank with probability p?",
     formula="(1 - p) * sum over the ranks within k that find gold first of p^(rank - 1)",
-    meaning=phrase("What a reader finds in {where} who may stop after each document.", where=WHERE),
+    meaning=message(
+        "What a reader finds in {where} who may stop after each document.", where=WHERE
+    ),
     from_matches=_rbp,
     options=PERSISTENCE,
     beside="rbp_residual",
@@ -84,7 +86,7 @@ RBP_RESIDUAL = Metric(
     question="How much higher could RBP be, had everything been judged?",
     formula="1 - (1 - p) * sum over the documents within k that match gold of any grade of "
     "p^(rank - 1)",
-    meaning=phrase(
+    meaning=message(
         "By how much RBP would rise if all that nobody has judged, beyond {where} too, were "
         "relevant.",
         where=WHERE,
@@ -125,7 +127,7 @@ ERR = Metric(
     question="How early is a reader satisfied who stops at a good enough document?",
     formula="sum over the ranks within k of R / rank * the product of (1 - R) before it, with "
     "R = (2^g - 1) / 2^max of the largest grade g that the rank finds first",
-    meaning=phrase(
+    meaning=message(
         "How early in {where} a reader is satisfied, the better graded the likelier.", where=WHERE
     ),
     from_matches=_err,
@@ -154,7 +156,7 @@ BPREF = Metric(
     question="Does gold stand before what was judged not relevant?",
     formula="(1/m) * sum over the gold found of 1 - min(those before it judged not relevant, m) / "
     "min(all judged not relevant, m); undefined where nothing is judged not relevant",
-    meaning=phrase(
+    meaning=message(
         "How seldom something judged not relevant stands before gold; what nobody has judged does "
         "not count."
     ),
@@ -167,7 +169,7 @@ HITS = Metric(
     name="hits",
     question="How many gold items are found?",
     formula="gold found within k, a count",
-    meaning=phrase("How many of a question's gold items stand in {where}.", where=WHERE),
+    meaning=message("How many of a question's gold items stand in {where}.", where=WHERE),
     from_matches=lambda view, _: view.found,
     options={"rel": REL, **LISTS},
     range=(0.0, None),

@@ -137,13 +137,13 @@ def intervals_of(scores: Sequence[MetricScores]) -> dict[str, Interval | None]:
     if means:
         values = np.ascontiguousarray(np.stack([score.values for score in means], axis=1))
         metrics, weights = [mean.spec.metric for mean in means], means[0].weights
-        doubts = [doubt(m.mean, m.bounds, m.values, weights=weights) for m in means]
+        shifts = [doubt(m.mean, m.bounds, m.values, weights=weights) for m in means]
         ends = with_exact_limits(
             mean_intervals(values, [metric.limits for metric in metrics], weights=weights),
             values,
             [metric.interval for metric in metrics],
             np.array([_n_open(mean) for mean in means]),
-            np.array(doubts).T,
+            np.array(shifts).T,
             weights=weights,
         )
         for score, (low, high) in zip(means, ends.T.tolist()):
@@ -217,7 +217,7 @@ def counted(counts: Mapping[str, Any], scores: Sequence[MetricScores]) -> dict[s
         if count != usual:  # most count as the whole does, and a result need not say so for each
             of_metrics["metrics"][name] = count
         if score.pooled:
-            of_metrics["pooled"][name] = asdict(score.pooled.settled)
+            of_metrics["pooled"][name] = asdict(score.pooled.rounded)
         if score.not_one_to_one:
             of_metrics["not_one_to_one"][name] = score.not_one_to_one
     whole = dict(counts)

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from kragx.data.lists import Bools, Floats
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.metrics.intervals import Ratio
 from kragx.metrics.match_table import ratio
 from kragx.metrics.ranking_metrics import NEED, REL
@@ -46,7 +46,7 @@ def _median_step(values: Floats, counts: Mapping[str, int]) -> str:
     if not len(values):
         return ""
     value = np.sort(values)[len(values) // 2]  # the step of a lesser value comes later
-    return phrase("median: step {n:.3g}", n=1 / value) if value else phrase("median: never")
+    return message("median: step {n:.3g}", n=1 / value) if value else message("median: never")
 
 
 EVIDENCE_RECALL = Metric(
@@ -54,7 +54,7 @@ EVIDENCE_RECALL = Metric(
     question="How much of the gold came within the first n searches?",
     formula="gold that a document of the first n steps matches / all gold (k=x: of the first x "
     "documents of each search); undefined where it is not known what any of these brought",
-    meaning=phrase(
+    meaning=message(
         "The share of a question's gold that its searches brought together; with @n those up to "
         "step n."
     ),
@@ -68,7 +68,7 @@ FIRST_SEARCH = Metric(
     question="Which search is the first that brings gold?",
     formula="1 / step of the first search that brings gold (need=all: that completes it), 0 if "
     "none does",
-    meaning=phrase(
+    meaning=message(
         "How early a search brings gold: 1 if the first always does, 0.5 if the second does."
     ),
     from_searches=_first_search,
@@ -83,7 +83,7 @@ FIRST_SEARCH = Metric(
 
 def _in_vain(values: Floats, counts: Mapping[str, int]) -> str:
     n = counts.get("n_in_vain", 0)
-    return phrase("in vain: {n}", n=n) if n else ""
+    return message("in vain: {n}", n=n) if n else ""
 
 
 def _rescue(view: SearchView, spec: MetricSpec) -> Floats:
@@ -122,7 +122,7 @@ RESCUE = Metric(
     question="How often does a later search find gold where the first finds none?",
     formula="of questions whose first step brings no gold: 1 if a later one does, else 0; "
     "undefined for others",
-    meaning=phrase(
+    meaning=message(
         "Where the first search brings no gold: how often a later one does. Few may need it."
     ),
     from_searches=_rescue,
@@ -137,7 +137,7 @@ WASTE = Metric(
     question="How many of the searches come after the last that brings something new?",
     formula="steps after the last that brings new gold / all steps; undefined where none does (in "
     "vain)",
-    meaning=phrase(
+    meaning=message(
         "The share of the steps that come after all gold that was found. Searches in vain are not "
         "in it."
     ),
@@ -153,7 +153,7 @@ REPEATED = Metric(
     question="How much of what later searches bring has come before?",
     formula="places in steps after the first that hold a document of an earlier step / all places "
     "there; undefined without any",
-    meaning=phrase("The share of what later searches bring that an earlier step had brought."),
+    meaning=message("The share of what later searches bring that an earlier step had brought."),
     from_searches=_repeated,
     counts=_repeated_counts,
     better="lower",
@@ -241,16 +241,16 @@ def _to_evidence(cost: Cost, percent: int, meaning: str) -> Metric:
 TOKENS_TO_EVIDENCE = _to_evidence(
     "tokens",
     50,
-    phrase("Half of the questions have gold within this many tokens; never: fewer do."),
+    message("Half of the questions have gold within this many tokens; never: fewer do."),
 )
 TOKENS_TO_EVIDENCE_P90 = _to_evidence(
-    "tokens", 90, phrase("90 of 100 questions have gold within this many tokens; never: fewer do.")
+    "tokens", 90, message("90 of 100 questions have gold within this many tokens; never: fewer do.")
 )
 SECONDS_TO_EVIDENCE = _to_evidence(
-    "seconds", 50, phrase("Half of the questions have gold within this time; never: fewer do.")
+    "seconds", 50, message("Half of the questions have gold within this time; never: fewer do.")
 )
 SECONDS_TO_EVIDENCE_P90 = _to_evidence(
-    "seconds", 90, phrase("90 of 100 questions have gold within this time; never: fewer do.")
+    "seconds", 90, message("90 of 100 questions have gold within this time; never: fewer do.")
 )
 
 
@@ -283,13 +283,13 @@ def _per_gold(cost: Cost, meaning: str) -> Metric:
 
 TOKENS_PER_GOLD = _per_gold(
     "tokens",
-    meaning=phrase("All tokens of all searches, per gold item found."),
+    meaning=message("All tokens of all searches, per gold item found."),
 )
 SECONDS_PER_GOLD = _per_gold(
     "seconds",
-    meaning=phrase("All seconds of all searches, per gold item found."),
+    meaning=message("All seconds of all searches, per gold item found."),
 )
 SEARCHES_PER_GOLD = _per_gold(
     "searches",
-    meaning=phrase("All searches, per gold item found; one tried again counts once."),
+    meaning=message("All searches, per gold item found; one tried again counts once."),
 )

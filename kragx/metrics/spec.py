@@ -14,7 +14,7 @@ from kragx.data import plain_number
 from kragx.data.lists import Bools, Floats
 from kragx.data.text import read_number
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.metrics.evidence import Cut, Evidence, TextBudget
 from kragx.metrics.intervals import Kind, Ratio
 from kragx.metrics.match_table import PooledCounts, TableView
@@ -58,7 +58,7 @@ class Option:
         """
         if self.choices and text not in self.choices:
             raise UsageError(
-                phrase("has no value {text!r}", text=text), remedy=nearest(text, self.choices)
+                message("has no value {text!r}", text=text), remedy=nearest(text, self.choices)
             )
         return self.read(text)
 
@@ -295,14 +295,14 @@ class Metric:
             settable = [name for name, option in self.options.items() if option.settable]
             if name not in settable:
                 raise UsageError(
-                    phrase("{metric} has no option {name!r}", metric=self.name, name=name),
+                    message("{metric} has no option {name!r}", metric=self.name, name=name),
                     remedy=nearest(name, settable),
                 )
             try:
                 values[name] = self.options[name].value(text)
             except UsageError as error:
                 raise UsageError(
-                    phrase("{name} {why}", name=name, why=error.problem), remedy=error.remedy
+                    message("{name} {why}", name=name, why=error.problem), remedy=error.remedy
                 ) from None
         if values.get("order", "turns") != "turns" and values["of"] != "all":
             raise UsageError(

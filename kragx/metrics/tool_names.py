@@ -6,8 +6,8 @@ name is read by its tool's definition, whatever the profile, and printed as it w
 
 import re
 
-from kragx.ground.messages import Phrase
-from kragx.ground.printing import phrase
+from kragx.ground.messages import Message
+from kragx.ground.printing import message
 
 _IR_MEASURES = {
     **dict.fromkeys(("P", "Precision"), ("precision", "k")),
@@ -125,23 +125,23 @@ _MEANINGS = {
 }
 
 
-_BY_HITS = phrase(
+_BY_HITS = message(
     "for ragas' metric write 'map(norm=hits)', or 'map', in which gold that is missed counts; "
     "match: llm has a model judge"
 )
-_RECALL = phrase(
+_RECALL = message(
     "for ragas' metric write 'recall', with match: llm to have a model judge, or "
     "'context_completeness' with facts_match: nuggets"
 )
-_ANSWERS = phrase("it judges answers, and kragx evaluates retrieval alone; stay with ragas for it")
+_ANSWERS = message("it judges answers, and kragx evaluates retrieval alone; stay with ragas for it")
 
 _REMEDIES = {
     "context_precision context_utilization llm_context_precision_with_reference "
     "llm_context_precision_without_reference non_llm_context_precision_with_reference": _BY_HITS,
     "context_recall llm_context_recall context_entity_recall": _RECALL,
-    "non_llm_context_recall": phrase("for ragas' metric write 'recall'"),
-    "id_based_context_precision": phrase("for ragas' metric write 'precision', with match: id"),
-    "id_based_context_recall": phrase("for ragas' metric write 'recall', with match: id"),
+    "non_llm_context_recall": message("for ragas' metric write 'recall'"),
+    "id_based_context_precision": message("for ragas' metric write 'precision', with match: id"),
+    "id_based_context_recall": message("for ragas' metric write 'recall', with match: id"),
     "faithfulness faithfulness_with_hhem answer_relevancy answer_relevance response_relevancy "
     "answer_correctness answer_similarity semantic_similarity factual_correctness "
     "noise_sensitivity response_groundedness answer_accuracy groundedness hallucination bleu rouge "
@@ -149,7 +149,7 @@ _REMEDIES = {
 }
 _HINTS = {
     **{
-        name: phrase("perhaps you meant {name!r}?", name=meant)
+        name: message("perhaps you meant {name!r}?", name=meant)
         for meant, names in _MEANINGS.items()
         for name in names.split()
     },
@@ -161,6 +161,6 @@ _HINTS = {
 }
 
 
-def remedy_for(name: str) -> Phrase | None:
+def remedy_for(name: str) -> Message | None:
     """A hint of what is meant by a metric's or class's name of other tools; None for any other."""
     return _HINTS.get(re.sub(r"[^a-z0-9]", "", name.lower()))

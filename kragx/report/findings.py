@@ -26,9 +26,9 @@ from kragx.ground.printing import (
     Table,
     between,
     joined,
+    message,
     number,
     percent,
-    phrase,
     probability,
     signed,
     warning,
@@ -81,17 +81,17 @@ class Findings:
         for tuning in self.tunings:
             yield from tuning.full()
         for of_grid in self.matcher_grids:
-            yield Heading(phrase("Under the settings of {of}", of=of_grid.match_name))
+            yield Heading(message("Under the settings of {of}", of=of_grid.match_name))
             yield from of_grid.describe()
         several = len(self.groups) > 1
         for comparison, group in zip(self.comparisons, self.groups):
             if several:
-                yield Heading(phrase("Match: {match}", match=comparison.match))
+                yield Heading(message("Match: {match}", match=comparison.match))
             level = 3 if several else 2
             yield from _of_matcher(comparison, group, level)
             yield from losses_parts(self.losses_under(comparison.match), level)
         if self.changes:
-            yield Heading(phrase("Compared with the earlier results"))
+            yield Heading(message("Compared with the earlier results"))
             yield from changes_parts(self.changes)
         yield from gates_section(self.gates)
 
@@ -108,9 +108,9 @@ def reasons_tables(losses: Sequence[StageLosses]) -> Iterator[Table]:
             for reason, text in reasons(k).items()
             if any(reason in count for count in counts)
         }
-        found = phrase("read") if k is None else phrase("within {k}", k=k)
+        found = message("read") if k is None else message("within {k}", k=k)
         yield Table(
-            [phrase("retriever"), found, *words.values(), phrase("gold items")],
+            [message("retriever"), found, *words.values(), message("gold items")],
             [
                 [
                     Name(of_one.retriever, "retriever"),
@@ -132,11 +132,11 @@ def lead_parts(comparison: Comparison, rival: Difference) -> dict[str, Any]:
     interval = joined(
         ": ",
         [
-            phrase("{share:.0%} interval", share=statistics.confidence),
-            phrase("includes 0" if spans_0 else "leaves out 0"),
+            message("{share:.0%} interval", share=statistics.confidence),
+            message("includes 0" if spans_0 else "leaves out 0"),
         ],
     )
-    counts = phrase(
+    counts = message(
         "questions: {better} better, {equal} equal, {worse} worse",
         better=rival.wins,
         equal=rival.ties,
@@ -145,7 +145,7 @@ def lead_parts(comparison: Comparison, rival: Difference) -> dict[str, Any]:
     p = "" if rival.p_adjusted is None else f"p {probability(rival.p_adjusted, equals='= ')}"
     lines = [joined(" · ", ["" if rival.low is None else interval, p, counts])]
     if rival.low is not None and not spans_0 and rival.verdict == "undecided":
-        why = phrase(
+        why = message(
             "The interval leaves out 0, but the paired test is not convinced: p is above {alpha}. "
             "There are too few questions."
             if rival.p is not None and rival.p > statistics.alpha
@@ -154,7 +154,7 @@ def lead_parts(comparison: Comparison, rival: Difference) -> dict[str, Any]:
             alpha=f"{statistics.alpha:.2f}".removeprefix("0"),
         )
         lines.append(why)
-    chance = phrase(
+    chance = message(
         "How often a lead at least this large would come about by chance if both were equally "
         "good, from the paired test, corrected together with others. 0.05 or less is usually taken "
         "for more than chance."
@@ -164,7 +164,7 @@ def lead_parts(comparison: Comparison, rival: Difference) -> dict[str, Any]:
     )
     pair = (rival.retriever, rival.against)
     return {
-        "title": phrase("Lead over {name}", name=Name(rival.against, "retriever")),
+        "title": message("Lead over {name}", name=Name(rival.against, "retriever")),
         "difference": signed(rival.value),
         "ends": rival.ends,
         "means": [comparison.overall.means[name][metric].number for name in pair],
@@ -174,17 +174,17 @@ def lead_parts(comparison: Comparison, rival: Difference) -> dict[str, Any]:
 
 
 OUTCOMES = {
-    "rescued": phrase("rescued"),
-    "in_vain": phrase("in vain"),
-    "wasted": phrase("wasted"),
-    "unread": phrase("found but unread"),
+    "rescued": message("rescued"),
+    "in_vain": message("in vain"),
+    "wasted": message("wasted"),
+    "unread": message("found but unread"),
 }
 """What a question's searches can come to."""
 
 _PRICES = {
-    "tokens_per_gold": phrase("tokens per gold item found"),
-    "seconds_per_gold": phrase("time per gold item found"),
-    "searches_per_gold": phrase("searches per gold item found"),
+    "tokens_per_gold": message("tokens per gold item found"),
+    "seconds_per_gold": message("time per gold item found"),
+    "searches_per_gold": message("searches per gold item found"),
 }
 
 
@@ -213,7 +213,9 @@ def searches_table(
     for evaluation in evaluations:
         counts = evaluation.counts["searches"]
         n, n_searches, n_steps = (counts[name] for name in ("n_questions", "n_searches", "n_steps"))
-        steps = phrase("in {n} steps", n=f"{n_steps / n:.1f}") if n and n_steps < n_searches else ""
+        steps = (
+            message("in {n} steps", n=f"{n_steps / n:.1f}") if n and n_steps < n_searches else ""
+        )
         rows.append(
             [
                 Name(evaluation.name, "retriever"),
@@ -222,8 +224,8 @@ def searches_table(
                 *(f"{len(outcomes[evaluation.name][name]):,}" for name in known),
             ]
         )
-    heads = [phrase("Retriever"), phrase("searches a question"), *(head for _, head in price)]
-    note = phrase(
+    heads = [message("Retriever"), message("searches a question"), *(head for _, head in price)]
+    note = message(
         "Questions by what their searches came to; one can be several. Click a number to see its "
         "questions."
     )
@@ -238,25 +240,25 @@ def steps_table(curves: Mapping[str, StepCurve]) -> Table:
         for name, curve in curves.items()
         if any(value is not None for value in curve.values)
     ]
-    return Table([phrase("Retriever"), *(phrase("step {n}", n=n) for n in steps)], rows)
+    return Table([message("Retriever"), *(message("step {n}", n=n) for n in steps)], rows)
 
 
 def unmeasured_text(evaluation: Evaluation) -> str:
     """What of a retriever's searches nobody knows, or failed; nothing where all is known."""
     counts = evaluation.counts["searches"]
     n_read = counts["n_unread"] if counts["n_searches"] > counts["n_questions"] else 0
-    questions = phrase("1 question" if n_read == 1 else "{n:,} questions", n=n_read)
+    questions = message("1 question" if n_read == 1 else "{n:,} questions", n=n_read)
     texts = (
-        (counts["n_failed"], phrase("{n:,} failed", n=counts["n_failed"])),
-        (counts["n_unmeasured"], phrase("{n:,} gave no documents", n=counts["n_unmeasured"])),
-        (n_read, phrase("what was read is not known for {questions}", questions=questions)),
+        (counts["n_failed"], message("{n:,} failed", n=counts["n_failed"])),
+        (counts["n_unmeasured"], message("{n:,} gave no documents", n=counts["n_unmeasured"])),
+        (n_read, message("what was read is not known for {questions}", questions=questions)),
     )
     return joined("; ", [text for n, text in texts if n])
 
 
 def pool_note(pool: Mapping[str, Any]) -> str:
     """What numbers of a judged pool mean."""
-    return phrase(
+    return message(
         "Without gold, relevant is what was graded {rel:g} or more in this pool, the first "
         "documents of every retriever. Numbers hold within it: what no retriever found is missing "
         "to none, and another pool gives other numbers.",
@@ -267,19 +269,19 @@ def pool_note(pool: Mapping[str, Any]) -> str:
 def pool_facts(pool: Mapping[str, Any], n_relevant: int) -> Iterator[tuple[str, str]]:
     """How deep a judged pool is, and how much of it is known, each under its name."""
     labels, n, depth = pool["labels"], pool["documents"], pool["depth"]
-    people = phrase("people: {n:,}", n=labels["human"]) if labels["human"] else ""
-    judge = phrase("judge: {n:,}", n=labels["judge"]) if labels["judge"] else ""
-    known = phrase("{n:,} of {of:,}", n=n - labels["missing"], of=n)
+    people = message("people: {n:,}", n=labels["human"]) if labels["human"] else ""
+    judge = message("judge: {n:,}", n=labels["judge"]) if labels["judge"] else ""
+    known = message("{n:,} of {of:,}", n=n - labels["missing"], of=n)
     share = f"({percent((n - labels['missing']) / n, 0)})" if n else ""
     yield (
-        phrase("Pooled of each list"),
-        phrase("the whole list" if depth is None else "the first {n:,}", n=depth),
+        message("Pooled of each list"),
+        message("the whole list" if depth is None else "the first {n:,}", n=depth),
     )
-    yield phrase("Documents"), f"{n:,}"
-    yield phrase("Judged relevant"), f"{n_relevant:,}"
-    yield phrase("Graded by"), joined(", ", [people, judge]) if people or judge else "-"
-    yield phrase("Judged"), joined(" ", [known, share])
-    yield phrase("Pool"), Name(pool["hash"], "code")
+    yield message("Documents"), f"{n:,}"
+    yield message("Judged relevant"), f"{n_relevant:,}"
+    yield message("Graded by"), joined(", ", [people, judge]) if people or judge else "-"
+    yield message("Judged"), joined(" ", [known, share])
+    yield message("Pool"), Name(pool["hash"], "code")
 
 
 def pool_table(evaluations: Sequence[Evaluation]) -> Table:
@@ -288,13 +290,13 @@ def pool_table(evaluations: Sequence[Evaluation]) -> Table:
 
     def mean(evaluation: Evaluation, metric: str) -> Cell:
         low, high = evaluation.bounds.get(metric, (0.0, 0.0))
-        below = phrase("possible: {range}", range=between(low, high))
+        below = message("possible: {range}", range=between(low, high))
         is_open = high - low > 1e-9  # bounds that rounding alone keeps apart leave nothing open
         return Cell(
-            number(evaluation.mean.get(metric)), below=below if is_open else phrase("nothing open")
+            number(evaluation.mean.get(metric)), below=below if is_open else message("nothing open")
         )
 
-    heads = [phrase("Retriever"), phrase("of its documents judged")]
+    heads = [message("Retriever"), message("of its documents judged")]
     return Table(
         [*heads, *(Name(metric, "metric") for metric in metrics)],
         [
@@ -305,7 +307,7 @@ def pool_table(evaluations: Sequence[Evaluation]) -> Table:
             ]
             for evaluation in evaluations
         ],
-        note=phrase("value, and what it can become"),
+        note=message("value, and what it can become"),
     )
 
 
@@ -314,7 +316,7 @@ def _gold_lines(evaluation: Evaluation) -> Iterator[Line]:
     dataset, counts = evaluation.settings["dataset"], evaluation.counts
     yield Heading(str(dataset["name"]), level=1)
     yield Line(
-        phrase(
+        message(
             "Gold set {name}, sha256 {hash}; {n} of {of} queries scored."
             if dataset["version"] is None
             else "Gold set {name} version {version}, sha256 {hash}; {n} of {of} queries scored.",
@@ -332,8 +334,8 @@ def _leaks_parts(groups: Sequence[Sequence[Evaluation]]) -> Iterator[Part]:
     for group in groups:
         if leaks := [*leaks_table(group)]:
             match = group[0].match_name
-            heading = phrase("Leaks, match {match}", match=match)
-            yield Heading(heading if len(groups) > 1 else phrase("Leaks"))
+            heading = message("Leaks, match {match}", match=match)
+            yield Heading(heading if len(groups) > 1 else message("Leaks"))
             yield from leaks
 
 
@@ -352,10 +354,10 @@ def _of_matcher(
         yield Line(asks)
     for remark in (*comparison.gold, *comparison.failures):
         yield from remark.describe()
-    yield Heading(phrase("Recommendations"), level=level)
+    yield Heading(message("Recommendations"), level=level)
     for recommendation in comparison.recommendations:
         yield from recommendation.describe()
-    yield Heading(phrase("Metrics by retriever"), level=level)
+    yield Heading(message("Metrics by retriever"), level=level)
     yield comparison.means_table(evaluations)
     yield from remarks_on(evaluations, failures=False)
     yield from map(warning, comparison.further_cautions)
@@ -366,7 +368,7 @@ def _of_matcher(
 def _settings_line(comparison: Comparison, evaluation: Evaluation) -> Line:
     statistics = comparison.statistics
     return Line(
-        phrase(
+        message(
             "Match {match}; profile {profile}; {share:.0%} intervals: Wilson's, of differences and "
             "times from {n:,} resamples of the queries, seed {seed}; max_failed {max_failed:g}."
             if comparison.weights is None
@@ -386,11 +388,11 @@ def _settings_line(comparison: Comparison, evaluation: Evaluation) -> Line:
 def _slices_parts(comparison: Comparison, level: int) -> Iterator[Part]:
     """By each field who is best in its slices, then each slice's means."""
     for field in comparison.fields_told:
-        yield Heading(phrase("By {field}", field=field), level=level)
+        yield Heading(message("By {field}", field=field), level=level)
         yield comparison.slices_table(field)
         for part in comparison.large(field):
             n = part.scored(comparison.primary)
-            heading = phrase(
+            heading = message(
                 "{value}: {n} queries" if n == part.n else "{value}: {n} of {of} queries scored",
                 value=part.label,
                 n=n,
@@ -405,5 +407,5 @@ def _slices_parts(comparison: Comparison, level: int) -> Iterator[Part]:
 def gates_section(gates: Sequence[GateResult]) -> Iterator[Part]:
     """The gates under their head; nothing without any."""
     if gates:
-        yield Heading(phrase("Gates"))
+        yield Heading(message("Gates"))
         yield gates_table(gates)

@@ -8,7 +8,7 @@ from kragx.comparison.tuning import SHOWN
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.judging_remarks import missing_remarks, panel_remarks, votes_on
 from kragx.evaluation.leaks import leak_parts
-from kragx.ground.printing import Heading, Line, Part, as_markdown, joined, phrase, warning
+from kragx.ground.printing import Heading, Line, Part, as_markdown, joined, message, warning
 from kragx.report.findings import Findings, gates_section
 
 
@@ -16,7 +16,7 @@ def compared_markdown(
     changes: Iterable[Part], gates: Sequence[GateResult] = (), records: Sequence[Line] = ()
 ) -> str:
     """What is said of folders, whose runs came about as `records` say."""
-    parts = [Heading(phrase("Changes"), level=1), *records, *changes, *gates_section(gates)]
+    parts = [Heading(message("Changes"), level=1), *records, *changes, *gates_section(gates)]
     return as_markdown(parts)
 
 
@@ -35,7 +35,7 @@ def summary_markdown(findings: Findings) -> str:
         nothing = any(
             failures.nothing for comparison in comparisons for failures in comparison.failures
         )
-        sentence = phrase(
+        sentence = message(
             "❌ not comparable, as failed or without any result: {names}"
             if nothing
             else "❌ not comparable, as failed: {names}",
@@ -43,7 +43,7 @@ def summary_markdown(findings: Findings) -> str:
         )
         verdicts.append(sentence)
     if gates:
-        passed = phrase(
+        passed = message(
             "❌ {n} of {of} gates failed" if bad else "✅ every gate passed",
             n=len(bad),
             of=len(gates),
@@ -62,7 +62,7 @@ def summary_markdown(findings: Findings) -> str:
     ]
     for comparison, group in zip(comparisons, groups):
         if len(comparisons) > 1:
-            heading = phrase("Match: {match}", match=comparison.match)
+            heading = message("Match: {match}", match=comparison.match)
             parts.append(Heading(heading, level=3))
         parts += leak_parts(group)
         if of_grid := [tuning for tuning in findings.tunings if tuning.match == comparison.match]:
@@ -80,4 +80,4 @@ def summary_markdown(findings: Findings) -> str:
 
 
 def _of(evaluation: Evaluation, remark: str) -> str:
-    return phrase("{names}: {remark}", names=evaluation.name, remark=remark)
+    return message("{names}: {remark}", names=evaluation.name, remark=remark)

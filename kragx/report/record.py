@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
-from kragx.ground.printing import Line, Result, duration, joined, phrase, visible, warning
+from kragx.ground.printing import Line, Result, duration, joined, message, visible, warning
 
 UNFINISHED = ".unfinished"
 """How the folder's name ends, beside that of results, in which a run keeps what is unfinished."""
@@ -71,13 +71,13 @@ class Checkout:
     def text(self) -> str:
         """The commit, and what differs from it, in a line."""
         commit = (
-            phrase("no commit yet")
+            message("no commit yet")
             if self.commit is None
-            else phrase("commit {hash}", hash=self.commit[:12])
+            else message("commit {hash}", hash=self.commit[:12])
         )
         if self.branch is not None:
-            commit = phrase("{commit} on {branch}", commit=commit, branch=visible(self.branch))
-        changes = phrase(
+            commit = message("{commit} on {branch}", commit=commit, branch=visible(self.branch))
+        changes = message(
             "uncommitted changes not known"
             if self.n_changed is None
             else "with uncommitted changes ({n})"
@@ -110,7 +110,7 @@ class Kept:
     @property
     def number(self) -> str:
         """How many, and of when."""
-        return phrase(
+        return message(
             "{n} of {of} answers are kept from an interrupted run that began on {date}",
             n=self.n_answers,
             of=self.n_queries,
@@ -120,7 +120,7 @@ class Kept:
     @property
     def rest(self) -> str:
         """What of the questions is asked for all the same: the others, or none."""
-        return phrase(
+        return message(
             "nothing is asked for now (--fresh asks for all)"
             if self.n_answers == self.n_queries
             else "only the others are asked for now (--fresh asks for all)"
@@ -167,15 +167,15 @@ class Record(Result):
 
     def describe(self) -> Iterator[Line]:
         """When and from what, then what was not asked for again."""
-        git = phrase("no git repository known") if self.git is None else self.git.text
+        git = message("no git repository known") if self.git is None else self.git.text
         yield Line(
-            phrase(
+            message(
                 "Run on {date}, took {duration}, {resumed}; git: {git}."
                 if self.config is None
                 else "Run on {date}, took {duration}, {resumed}; config {config}; git: {git}.",
                 date=day_and_time(self.date),
                 duration=duration(self.seconds),
-                resumed=phrase("resumed" if self.resumed else "not resumed"),
+                resumed=message("resumed" if self.resumed else "not resumed"),
                 config=visible(self.config or ""),
                 git=git,
             )
@@ -185,19 +185,19 @@ class Record(Result):
     def resumption(self) -> Iterator[Line]:
         """Which answers were not asked for again, a line for each retriever."""
         for name, counts in self.kept.items():
-            yield warning(phrase("{names}: {remark}", names=visible(name), remark=counts.number))
+            yield warning(message("{names}: {remark}", names=visible(name), remark=counts.number))
 
 
 def record_lines(record: Record | None, names: str = "") -> list[Line]:
     """What a record says, or that there is none; `names` names whose it is."""
     if record is None:
-        lines = [Line(phrase("When and from which commit these results come is not recorded."))]
+        lines = [Line(message("When and from which commit these results come is not recorded."))]
     else:
         lines = [*record.describe()]
     if not names:
         return lines
     return [
-        replace(line, text=phrase("{names}: {remark}", names=visible(names), remark=line.text))
+        replace(line, text=message("{names}: {remark}", names=visible(names), remark=line.text))
         for line in lines
     ]
 

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.workshop.state.records import Person
 
 _LATIN = str.maketrans(
@@ -55,7 +55,7 @@ def the_person(name: str, people: Iterable[Person], field: str, hint: str = "") 
         case []:
             remedy = nearest(name, [person.name for person in people]) + hint
             raise UsageError(
-                phrase("nobody is called {name!r}", name=name), field=field, remedy=remedy
+                message("nobody is called {name!r}", name=name), field=field, remedy=remedy
             )
         case several:
             raise UsageError(

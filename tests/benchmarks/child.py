@@ -56,7 +56,7 @@ def read(path: str) -> dict[str, object]:
 
 def table(n_queries: str) -> dict[str, object]:
     """A match table of 100 documents x 10 gold items a query, every pair scored; then metrics."""
-    from kragx.matchers import Notes, adapted
+    from kragx.matchers import Diagnostics, adapted
     from kragx.matchers.matching import match
     from kragx.metrics.engine import compute
 
@@ -65,7 +65,7 @@ def table(n_queries: str) -> dict[str, object]:
     items, matcher = workloads.scored_stream(int(n_queries))
     specs = workloads.specs()
     base = peak_megabytes()
-    made = match(items, adapted(matcher), Notes())
+    made = match(items, adapted(matcher), Diagnostics())
     building = peak_megabytes() - base
     columns = [value.nbytes for value in vars(made).values() if hasattr(value, "nbytes")]
     compute(made, specs)

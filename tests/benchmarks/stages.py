@@ -19,7 +19,7 @@ import numpy as np
 
 from kragx import evaluate
 from kragx.data import Reading, TokenCorpus, UnicodeTokenizer
-from kragx.data.lists import KnownTexts, Lists
+from kragx.data.lists import InternedTexts, Lists
 from kragx.data.tokens import ngram_overlaps
 
 _BATCH = 512
@@ -40,7 +40,7 @@ def main() -> None:
     rows = [(query, answer) for _, query, answer in Reading(str(path), strict=True) if answer]
 
     def looked_up() -> None:
-        known = KnownTexts()
+        known = InternedTexts()
         for line in lines:
             record = jiter.from_json(line, catch_duplicate_keys=True)
             known.numbers([entry["text"] for entry in record["gold"] + record["retrieved"]])

@@ -13,7 +13,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from kragx.data.tokenizers import UnicodeTokenizer
 from kragx.matchers import RougeMatcher
-from kragx.matchers.base import Notes
+from kragx.matchers.base import Diagnostics
 from kragx.matchers.passages import OverlapMatcher
 
 from .support import sides, take, turns
@@ -26,7 +26,7 @@ def matrices(workload: TextWorkload, *methods: str) -> Iterator[list[np.ndarray]
     """For each method the scores of every query."""
     for method in methods:
         matcher = RougeMatcher(method)
-        yield list(matcher.scores(workload.items, Notes()))
+        yield list(matcher.scores(workload.items, Diagnostics()))
 
 
 def by_rouge_score(workload: TextWorkload, *methods: str) -> list[list[list[dict[str, float]]]]:
@@ -109,7 +109,7 @@ def test_default(benchmark: Any, side: str, language: Language, turn: int) -> No
     def scores() -> None:
         bare = RougeMatcher("rouge2", measure="overlap")
         matcher = OverlapMatcher() if side == "kragx" else bare
-        for _ in matcher.scores(workload.items, Notes()):
+        for _ in matcher.scores(workload.items, Diagnostics()):
             pass
 
     take(benchmark, f"default-{language}", scores)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kragx.evaluation.evidence import GatheredEvidence
-from kragx.matchers import Notes, RougeMatcher, SpanMatcher
+from kragx.matchers import Diagnostics, RougeMatcher, SpanMatcher
 from kragx.matchers.matching import match
 from kragx.metrics import RankedList, compute, parse
 
@@ -28,7 +28,7 @@ def evidence(n_queries: int) -> GatheredEvidence:
     """The answers of the workload; its matches are not asked for."""
     items = texts(n_queries).items
     lists = [RankedList(item.query, item.docs, "answered") for item in items]
-    return GatheredEvidence(lists, match(items, RougeMatcher("rouge2"), Notes()))
+    return GatheredEvidence(lists, match(items, RougeMatcher("rouge2"), Diagnostics()))
 
 
 def measured(known: GatheredEvidence, names: list[str]) -> tuple[Any, ...]:
@@ -47,7 +47,7 @@ def test_coverage(benchmark: Any, side: str, turn: int) -> None:
         take(benchmark, "coverage", lambda: measured(known, METRICS[side]))
     else:
         kind = SpanMatcher if side == "kragx-span" else RougeMatcher
-        take(benchmark, "coverage", lambda: list(kind().scores(items, Notes())))
+        take(benchmark, "coverage", lambda: list(kind().scores(items, Diagnostics())))
 
 
 @pytest.mark.integration

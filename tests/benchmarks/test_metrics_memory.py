@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kragx.matchers import Notes, adapted
+from kragx.matchers import Diagnostics, adapted
 from kragx.matchers.matching import match
 
 from .support import child, once, sides, take
@@ -26,7 +26,7 @@ def test_match_table(benchmark: Any, side: str, turn: int) -> None:
 def test_the_table_holds_every_score() -> None:
     """What is measured is a table with every pair, and its scores are the matcher's."""
     items, matcher = scored_stream(5)
-    made = match(items, adapted(matcher), Notes())
+    made = match(items, adapted(matcher), Diagnostics())
     assert len(made.pair_score) == 5 * 100 * 10
-    scores = matcher.scores(scored_stream(5)[0], Notes())
+    scores = matcher.scores(scored_stream(5)[0], Diagnostics())
     assert all(np.array_equal(made.dense(row), each) for row, each in enumerate(scores))

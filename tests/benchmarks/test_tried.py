@@ -15,7 +15,7 @@ from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cdist
 
 from kragx.data.tokenizers import UnicodeTokenizer
-from kragx.matchers import Notes, RougeMatcher
+from kragx.matchers import Diagnostics, RougeMatcher
 
 from .support import sides, take, turns
 from .workloads import SIZE, TextWorkload, texts
@@ -113,7 +113,7 @@ def test_bounds_hold() -> None:
     """No longest common subsequence exceeds its bound, and ROUGE-L is made of these."""
     workload = texts(4)
     queries = encoded(workload)
-    matrices = RougeMatcher("rougeL", "recall").scores(workload.items, Notes())
+    matrices = RougeMatcher("rougeL", "recall").scores(workload.items, Diagnostics())
     for lengths, most, matrix, (_, golds) in zip(
         subsequences(queries), bounds(queries), matrices, queries, strict=True
     ):

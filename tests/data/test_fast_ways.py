@@ -25,7 +25,7 @@ from kragx.data.formats import jsonl
 from kragx.data.formats.jsonl import json_value
 from kragx.data.gold import Gold, Query, query_hash
 from kragx.data.problems import Problem
-from kragx.data.text import Mender, normalise
+from kragx.data.text import SurrogateRepair, normalise
 from kragx.errors import DataError
 from tests.thoroughness import all_cases, examples
 
@@ -66,10 +66,10 @@ def test_json_is_read_once_or_carefully(raw: bytes) -> None:
     """What the fast decoder takes is what the careful one reads, without anything to mend."""
     with suppress(ValueError):
         value = jiter.from_json(raw, catch_duplicate_keys=True)
-        mender = Mender()
+        repair = SurrogateRepair()
         with patch.object(jsonl, "jiter", SLOW):
-            assert repr(value) == repr(json_value(raw, mender))
-        assert mender.surrogates == 0
+            assert repr(value) == repr(json_value(raw, repair))
+        assert repair.surrogates == 0
 
 
 @all_cases("raw", [b'{"a": 1, "a": 1}', b'{"a": "\\udc00"}', b"", b"{", b"\xff"])
@@ -170,7 +170,7 @@ def read(raw: bytes, *, strict: bool = False) -> tuple[list[str], list[Problem],
         except DataError as error:
             rows.append(str(error).replace(folder, ""))
         problems = [replace(problem, file="") for problem in reading.problems.found]
-        return rows, problems, reading.problems.mender.surrogates
+        return rows, problems, reading.problems.repair.surrogates
 
 
 @pytest.mark.integration
@@ -206,7 +206,8 @@ def test_plain_lines_are_lines(raw: bytes, strict: bool) -> None:
 def test_what_is_not_there_is_nothing(raw: bytes) -> None:
     """A field that a line lacks says what null says, though it is not looked at."""
     records = [
-        json_value(line, Mender()) for line in raw.decode("utf-8", "surrogatepass").split("\n")
+        json_value(line, SurrogateRepair())
+        for line in raw.decode("utf-8", "surrogatepass").split("\n")
     ]
     nulls = [
         dict.fromkeys((*NULLS, "error", "seconds", "retrieved_chunk_ids", "searches")) | r
@@ -223,7 +224,9 @@ def test_a_text_is_held_once() -> None:
         [{"id": "d", "text": "강이" + " 바다"}],
         [Document("강이 바다")],
     )
-    (first,), *others = (as_docs(own, Mender(), "", strings=own is records[2]) for own in records)
+    (first,), *others = (
+        as_docs(own, SurrogateRepair(), "", strings=own is records[2]) for own in records
+    )
     assert all(doc.text is first.text for (doc,) in others)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.data import lists
-from kragx.data.lists import Ints, KnownTexts, OfTexts, known_texts
+from kragx.data.lists import InternedTexts, Ints, NumberOfText, interned_texts
 from tests.thoroughness import examples
 
 
@@ -34,7 +34,7 @@ class Counted:
 @given(batches=st.lists(st.lists(st.text("ab", max_size=4), max_size=20)), most=st.integers(1, 30))
 def test_numbers_are_those_of_a_dictionary(batches: list[list[str]], most: int) -> None:
     """Equal texts have one number and others another, and what is made of them is found by it."""
-    texts, lengths = KnownTexts(), OfTexts(Counted())
+    texts, lengths = InternedTexts(), NumberOfText(Counted())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lists, "_MOST_CHARACTERS", most)
         for batch in batches:
@@ -47,8 +47,8 @@ def test_numbers_are_those_of_a_dictionary(batches: list[list[str]], most: int) 
 
 def test_each_is_made_once() -> None:
     """Until what was made is forgotten."""
-    texts, counted = KnownTexts(), Counted()
-    lengths = OfTexts(counted)
+    texts, counted = InternedTexts(), Counted()
+    lengths = NumberOfText(counted)
     numbers = np.array(texts.numbers(["a", "bc", "a"]), np.int64)
     for forgets, n_asked in ((False, 2), (False, 2), (True, 4)):
         if forgets:
@@ -59,8 +59,8 @@ def test_each_is_made_once() -> None:
 
 def test_each_thread_has_its_own() -> None:
     """Numbers of one thread mean nothing in another one, which may forget at any time."""
-    others: list[KnownTexts] = []
-    thread = Thread(target=lambda: others.append(known_texts()))
+    others: list[InternedTexts] = []
+    thread = Thread(target=lambda: others.append(interned_texts()))
     thread.start()
     thread.join()
-    assert others[0] is not known_texts()
+    assert others[0] is not interned_texts()

@@ -35,7 +35,7 @@ from kragx.data.formats.parquet import (
     write_questions,
 )
 from kragx.data.source import Reading
-from kragx.matchers import IdMatcher, MatchItem, Notes
+from kragx.matchers import Diagnostics, IdMatcher, MatchItem
 from tests.data.support import docs, queries, written
 from tests.thoroughness import examples
 
@@ -350,10 +350,10 @@ def test_lists_are_read_whose_documents_lack_what_is_compared(tmp_path: Path) ->
 class Newest(IdMatcher):
     """Somebody's matcher: equal ids, of documents of the year alone."""
 
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Any]:
+    def scores(self, items: Iterable[MatchItem], diagnostics: Diagnostics) -> Iterator[Any]:
         """Those of ids where the metadata say so."""
         listed = list(items)
-        for item, scores in zip(listed, super().scores(listed, notes)):
+        for item, scores in zip(listed, super().scores(listed, diagnostics)):
             is_new = [doc.metadata.get("year") == 2026 for doc in item.docs]
             yield scores * np.array(is_new)[:, None]
 

@@ -9,7 +9,7 @@ from kragx import evaluate
 from kragx.data.tokenizers import UnicodeTokenizer
 from kragx.data.tokens import PIECE, TokenCorpus
 from kragx.data.words import unspaced, words
-from kragx.matchers import Notes, RougeMatcher
+from kragx.matchers import Diagnostics, RougeMatcher
 from tests.matchers.support import CountingTokenizer, item, scored
 from tests.thoroughness import examples
 
@@ -69,10 +69,10 @@ def test_many_queries_score_as_each_alone(method: str) -> None:
         item([f"강 {n} 개와 산 {n % 7} 개", "강 하나"], [f"산 {n % 5} 개와 강 {n} 개"])
         for n in range(600)
     ]
-    streamed = list(RougeMatcher(method).scores(iter(items), Notes()))
+    streamed = list(RougeMatcher(method).scores(iter(items), Diagnostics()))
     assert len(streamed) == len(items)
     for each, scores in zip(items, streamed, strict=True):
-        (alone,) = RougeMatcher(method).scores([each], Notes())
+        (alone,) = RougeMatcher(method).scores([each], Diagnostics())
         assert scores.tolist() == alone.tolist()
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import DataError, Doc, GoldDataset, Run, read_results, write_results
-from kragx.data import Mender, Retrieved, Stage
+from kragx.data import Retrieved, Stage, SurrogateRepair
 from kragx.data.search_records import NumberedDocs, as_stages, stage_records
 from tests.thoroughness import examples
 
@@ -34,7 +34,9 @@ def test_written_and_read(retrieved: tuple[Doc, ...], lists: list[tuple[Doc, ...
         for i, docs in enumerate(lists)
     ]
     records = json.loads(json.dumps(stage_records(stages, NumberedDocs(retrieved))))
-    assert as_stages(records, NumberedDocs(retrieved, Mender()), Mender()) == tuple(stages)
+    assert as_stages(
+        records, NumberedDocs(retrieved, SurrogateRepair()), SurrogateRepair()
+    ) == tuple(stages)
     whole = [entry for own in records for entry in own["retrieved"] if isinstance(entry, dict)]
     written = [(own.get("id"), own.get("text")) for own in whole if "same" not in own]
     assert len(written) == len(set(written))

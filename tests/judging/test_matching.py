@@ -17,7 +17,7 @@ from kragx.evaluation.pools import pooled
 from kragx.judging import Failure, Question, Rubric, Store, read_rubric
 from kragx.judging.client import FAILURE_KINDS
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.prompt import messages, neutralise
+from kragx.judging.prompt import escape_control_tokens, messages
 from kragx.judging.reading import JUDGE_FIELDS
 from kragx.judging.rubric import RUBRICS
 from kragx.judging.store import exported
@@ -187,7 +187,7 @@ def test_fence_depends_on_the_text(judge, client):
 @all_cases("text", ["plain", "a < b > c", "x << y >> z", "한국어 글", "if a<b and c>d", "<p>|</p>"])
 def test_harmless_text_is_unchanged(text):
     """Nothing but fences, control tokens and the token itself is touched."""
-    assert neutralise(text, "0123456789abcdef") == text
+    assert escape_control_tokens(text, "0123456789abcdef") == text
 
 
 # -- combinations ----------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from kragx.errors import DataError, JudgingError, UsageError
-from kragx.ground.json_values import plain
+from kragx.ground.json_values import to_jsonable
 from kragx.judging import Answer, Failure, Judge, OpenAIClient, Store, Usage
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.store.qrels import statistics
@@ -225,7 +225,7 @@ def test_failures_are_counted_by_name(store):
     client = ScriptedClient([Failure("timeout"), Failure("refusal"), Failure("timeout"), 2])
     judge = judge_of(client, store, concurrency=1)
     tally = judge.judge([ask(document) for document in "abcd"]).tally
-    counts = plain(tally)
+    counts = to_jsonable(tally)
     assert tally.to_dict() == counts
     assert list(counts["failures"].items()) == [("refusal", 1), ("timeout", 2)]
     assert counts["coverage"] == 0.25

@@ -222,7 +222,7 @@ def test_a_server_that_is_gone_for_a_moment(database):
             lambda db: db.exec_driver_sql(f"{kill} AND datname = current_database()")
         )
         opened.add([Judgement("k", 3, uid="u", at="now")])
-        assert opened.settled(["k"])["k"].grade == 3
+        assert opened.stored_answers(["k"])["k"].grade == 3
 
 
 def test_budgets_of_a_period(any_store):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx import GoldDataset, Matcher, Run, match_pairs, matcher
-from kragx.matchers import MatchItem, Notes
+from kragx.matchers import Diagnostics, MatchItem
 
 
 def item(docs: Sequence[object], golds: Sequence[object]) -> MatchItem:
@@ -20,7 +20,7 @@ def item(docs: Sequence[object], golds: Sequence[object]) -> MatchItem:
 
 def scored(chosen: Matcher, docs: Sequence[object], golds: Sequence[object]) -> NDArray[np.float64]:
     """The n x t scores of one query, straight from the matcher."""
-    (scores,) = chosen.scores([item(docs, golds)], Notes())
+    (scores,) = chosen.scores([item(docs, golds)], Diagnostics())
     return np.asarray(scores)
 
 

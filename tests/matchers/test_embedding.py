@@ -18,7 +18,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 from examples.ngram_embeddings import NgramEmbeddings
 from kragx import DataError, UsageError, evaluate, matcher
 from kragx.app.config import filled
-from kragx.matchers import EmbeddingMatcher, MatchWarning, Notes
+from kragx.matchers import Diagnostics, EmbeddingMatcher, MatchWarning
 from kragx.matchers.matching import conclude
 from tests.thoroughness import all_cases, examples
 
@@ -292,16 +292,18 @@ def test_vectors_of_another_length_than_before_are_an_error():
 
 def test_a_zero_vector_matches_nothing_and_is_said():
     """No NaN, a score of 0 even with itself, a count and a warning."""
-    notes = Notes()
+    diagnostics = Diagnostics()
     chosen = EmbeddingMatcher(NgramEmbeddings(), 0.1)
-    (found,) = chosen.scores([item(["가", "가나"], ["가", "가나"])], notes)
+    (found,) = chosen.scores([item(["가", "가나"], ["가", "가나"])], diagnostics)
     with (
         pytest.warns(MatchWarning, match="gold that can match nothing by 'embedding' in 1 quest"),
         pytest.warns(MatchWarning, match="retrieved texts that can match nothing"),
     ):
-        conclude(chosen, notes)
+        conclude(chosen, diagnostics)
     assert np.asarray(found).tolist() == [[0.0, 0.0], [0.0, 1.0]]
-    assert notes["n_queries_gold_unmatchable"] == notes["n_queries_docs_unmatchable"] == 1
+    assert (
+        diagnostics["n_queries_gold_unmatchable"] == diagnostics["n_queries_docs_unmatchable"] == 1
+    )
 
 
 def test_an_empty_text_matches_nothing_and_is_not_embedded():
@@ -316,18 +318,18 @@ def test_an_empty_text_matches_nothing_and_is_not_embedded():
         def embed_query(self, text: str) -> list[float]:
             raise NotImplementedError
 
-    notes = Notes()
+    diagnostics = Diagnostics()
     chosen = EmbeddingMatcher(Constant(), 0.1)
-    (found,) = chosen.scores([item(["", "가", " \n"], ["", "나"])], notes)
+    (found,) = chosen.scores([item(["", "가", " \n"], ["", "나"])], diagnostics)
     assert np.asarray(found).tolist() == [[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
     assert given == ["가", "나"]
     with (
         pytest.warns(MatchWarning, match="it is empty, or its vector is zero"),
         pytest.warns(MatchWarning, match="retrieved texts that can match nothing"),
     ):
-        conclude(chosen, notes)
-    assert notes["n_queries_docs_unmatchable"] == 1
-    nothing = list(EmbeddingMatcher(Constant(), 0.1).scores([item([""], [""])], Notes()))
+        conclude(chosen, diagnostics)
+    assert diagnostics["n_queries_docs_unmatchable"] == 1
+    nothing = list(EmbeddingMatcher(Constant(), 0.1).scores([item([""], [""])], Diagnostics()))
     assert np.asarray(nothing).tolist() == [[[0.0]]]
 
 

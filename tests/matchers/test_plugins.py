@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from kragx import UsageError, evaluate, match_pairs, matcher
 from kragx.data import UnicodeTokenizer
 from kragx.ground.plugins import build
-from kragx.matchers import Matcher, MatchItem, Notes
+from kragx.matchers import Diagnostics, Matcher, MatchItem
 from kragx.matchers.passages import PhraseMatcher
 from kragx.matchers.reasons import reasons
 from kragx.matchers.texts import RougeMatcher
@@ -220,7 +220,7 @@ class Named:
 
     name, threshold = "named", 1.0
 
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[ArrayLike]:
+    def scores(self, items: Iterable[MatchItem], diagnostics: Diagnostics) -> Iterator[ArrayLike]:
         """Nothing matches."""
         return (np.zeros(one.shape) for one in items)
 

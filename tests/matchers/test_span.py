@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from kragx import UsageError, evaluate, match_pairs
 from kragx.data.documents import Doc
 from kragx.data.gold import Gold, Query
-from kragx.matchers import MatchItem, MatchWarning, Notes, SpanMatcher, matcher
+from kragx.matchers import Diagnostics, MatchItem, MatchWarning, SpanMatcher, matcher
 from tests.thoroughness import all_cases, examples
 
 GOLD = "aa bb cc dd ee ff gg hh ii jj"
@@ -19,7 +19,7 @@ def scores(chosen, docs, golds):
     """The scores of one query."""
     query = Query("q", gold=tuple(Gold(text=text) for text in golds))
     item = MatchItem(query, tuple(Doc(text=text) for text in docs))
-    (found,) = chosen.scores([item], Notes())
+    (found,) = chosen.scores([item], Diagnostics())
     return np.asarray(found)
 
 
@@ -153,7 +153,7 @@ def test_alternatives_and_targets_without_text():
     """A gold item takes the better of its texts; a target with an id alone scores 0."""
     gold = Gold(id="g", alternatives=(Doc(text="no"), Doc(text=GOLD)))
     item = MatchItem(Query("q", gold=(gold,)), (Doc(text=GOLD),))
-    (found,) = SpanMatcher().scores([item], Notes())
+    (found,) = SpanMatcher().scores([item], Diagnostics())
     assert np.asarray(found).tolist() == [[0.0, 0.0, 1.0]]
 
 

@@ -35,7 +35,7 @@ from kragx.comparison import (
     gates_table,
     parse_gates,
 )
-from kragx.ground.messages import Name, Phrase, joined, phrase
+from kragx.ground.messages import Message, Name, joined, message
 from kragx.matchers import MatchItem, MatchWarning, matcher
 from kragx.matchers.reasons import best_targets, reasons
 from kragx.metrics import METRICS
@@ -240,16 +240,16 @@ def test_every_word_of_the_page_is_asked_for():
 def test_every_metric_says_its_meaning():
     """The page's sentences are the registry's; the catalogues have them in other languages."""
     for metric in METRICS.values():
-        assert isinstance(metric.meaning, Phrase), metric.name
+        assert isinstance(metric.meaning, Message), metric.name
         assert metric.meaning.count(WHERE) <= 1, metric.name
 
 
 def test_names_are_data_in_every_language():
     """What a sentence names is told apart from its words, whatever stands around it."""
-    best, text = Name("a {b}", "retriever"), phrase("{metric}: {names}", metric="mrr", names="x")
+    best, text = Name("a {b}", "retriever"), message("{metric}: {names}", metric="mrr", names="x")
     assert text_of("as it is") == "as it is"
     assert text_of(text) == "mrr: x"
-    said = text_of(joined("; ", [phrase("Compared with {baseline}", baseline=best), "1"]))
+    said = text_of(joined("; ", [message("Compared with {baseline}", baseline=best), "1"]))
     name = {"name": "a {b}", "is": "retriever"}
     assert said == {"en": ["Compared with ", name, "; 1"], "ko": [name, " 대비; 1"]}
     assert pickle.loads(pickle.dumps(best)).kind == "retriever"

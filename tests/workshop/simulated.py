@@ -9,7 +9,7 @@ import numpy as np
 from kragx.data import Doc
 from kragx.workshop.pairs.candidates import LabellingPlan, asking_uid
 from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.queue.convergence import outlook
+from kragx.workshop.queue.convergence import stopping_estimate
 from kragx.workshop.queue.queue import JudgingTurn, Queue
 from kragx.workshop.state.records import Judgement, Question, StoredRecord, SuggestedDocument
 from kragx.workshop.state.state import State
@@ -107,8 +107,8 @@ def needed(world: World, *, by_chance: bool = False) -> tuple[int, int]:
     queue, truth = world.queue()
     for count in judged(queue, truth, by_chance):
         queue.refresh()
-        boards, n_retrievers = queue.boards.values(), len(queue.plan.retrievers)
-        if outlook(boards, n_retrievers)["outcome"] == "decided":
+        pools, n_retrievers = queue.pools.values(), len(queue.plan.retrievers)
+        if stopping_estimate(pools, n_retrievers)["outcome"] == "decided":
             return count, len(truth)
     return len(truth), len(truth)
 

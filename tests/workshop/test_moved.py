@@ -107,7 +107,7 @@ def test_a_text_counts_until_somebody_has_found_it(shop, number, gold):
         say(desk, ann, "n2", number)
         after, n = held(desk)
         assert (after.get("q1"), n) == (gold, 1)
-        assert not desk.context.queue.boards["q1"].in_doubt
+        assert not desk.context.queue.pools["q1"].in_doubt
 
 
 def test_a_lost_text_gives_way_to_what_somebody_finds(shop):

@@ -13,7 +13,7 @@ from tests.workshop.simulated import World, needed
 
 def n_with_relevant(queue) -> int:
     """How many questions have a document that answers them."""
-    return sum(board.has_relevant for board in queue.boards.values())
+    return sum(pool.has_relevant for pool in queue.pools.values())
 
 
 def test_shares_and_totals():
@@ -23,15 +23,15 @@ def test_shares_and_totals():
     kinds = zip(state.questions.values(), ["rule", "rule", "case", None])
     state.add([replace(question, query_type=kind) for question, kind in kinds])
     uid = next(iter(state.questions))
-    document = next(iter(queue.boards[uid].candidates))
+    document = next(iter(queue.pools[uid].candidates))
     state.add([Judgement(question=uid, document=document, person="p", grade=1)])
     queue.refresh()
-    boards = queue.boards.values()
-    assert (sum(map(len, map(list, boards))), sum(b.n_judged for b in boards)) == (len(truth), 1)
+    pools = queue.pools.values()
+    assert (sum(map(len, map(list, pools))), sum(b.n_judged for b in pools)) == (len(truth), 1)
     assert n_with_relevant(queue) == 0
     state.add([Judgement(question=uid, document=document, person="p", grade=3)])
     queue.refresh()
-    by = shares(queue.boards.values(), {"query_type": {"general": 0.5, "rule": 0.25}})
+    by = shares(queue.pools.values(), {"query_type": {"general": 0.5, "rule": 0.25}})
     rows = [tuple(row.values()) for row in by["query_type"]]
     assert rows == [
         ("general", 0, 0.0, 0.5, 0, 0),

@@ -10,7 +10,7 @@ import pytest
 from kragx.data import Doc
 from kragx.workshop.pairs.candidates import LabellingPlan, asking_uid
 from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.queue.convergence import outlook
+from kragx.workshop.queue.convergence import stopping_estimate
 from kragx.workshop.queue.queue import JudgingTurn, NothingToJudge, Queue
 from kragx.workshop.state.records import Judgement, Person, Question, SuggestedDocument, now
 from kragx.workshop.state.state import State
@@ -79,7 +79,7 @@ def pair(turn: object) -> tuple[str, str]:
 
 def outcome(queue: Queue) -> object:
     """How far the comparison is."""
-    return outlook(queue.boards.values(), len(queue.plan.retrievers))["outcome"]
+    return stopping_estimate(queue.pools.values(), len(queue.plan.retrievers))["outcome"]
 
 
 def test_what_moves_the_difference_comes_first(state):
@@ -100,7 +100,7 @@ def test_no_question_is_left_without_its_answer(state):
     shown = [pair(turn) for turn in all_turns(queue, "p", 2, most=6)]
     assert {question for question, _ in shown[:3]} == {"p", "q"}
     queue.refresh()
-    assert all(board.has_relevant for board in queue.boards.values())
+    assert all(pool.has_relevant for pool in queue.pools.values())
 
 
 def test_the_same_again_until_it_is_judged(state):
@@ -195,7 +195,7 @@ def test_conflicts_and_decisions_are_not_shown(state):
     for person, grade in (("p", 0), ("r", 2)):
         say(queue, person, queue.next_pair(person), grade)
     assert queue.next_pair("s") == NothingToJudge("all judged")
-    assert not any(candidate.standing.is_known for candidate in queue.boards["q"])
+    assert not any(candidate.standing.is_known for candidate in queue.pools["q"])
 
 
 def test_a_copy_is_judged_once(state):
@@ -204,7 +204,7 @@ def test_a_copy_is_judged_once(state):
     queue = opened(state, {"q": ["abc", "cb"]}, texts=texts)
     turns = all_turns(queue, "p")
     assert sorted((turn.document, turn.copies) for turn in turns) == [("a", 2), ("c", 1)]
-    assert queue.boards["q"].candidates["a"].ranks == (1, 2)
+    assert queue.pools["q"].candidates["a"].ranks == (1, 2)
 
 
 def test_dropped_questions_and_lost_documents_are_not_shown(state):
@@ -223,8 +223,8 @@ def test_old_answers_are_not_suggested(state):
     say(queue, "p", JudgingTurn("q", "a"), 2)
     state.add([Question(uid="q", person="o", text="another question")])
     assert queue.next_pair("r") == NothingToJudge("all judged")  # what was judged stays known
-    assert [*queue.boards["q"].candidates] == ["a"]
-    assert not queue.boards["q"].is_compared
+    assert [*queue.pools["q"].candidates] == ["a"]
+    assert not queue.pools["q"].is_compared
 
 
 def test_one_question_alone(state):
@@ -251,7 +251,7 @@ def test_without_retrievers_each_question_gets_a_first_relevant_document(state):
     assert Counter(seen) == {"a": 2, "b": 2, "c": 2}
     queue.refresh()
     assert seen[0] == seen[1]  # one goes on with a question until it has one
-    assert all(board.has_relevant for board in queue.boards.values())
+    assert all(pool.has_relevant for pool in queue.pools.values())
 
 
 def _three(state, **plan) -> Queue:
@@ -358,9 +358,9 @@ def test_a_file_is_no_person(state):
     queue = opened(state, {"q": ["ab", "ba"]})
     say(queue, "f", JudgingTurn("q", "a"), 1)
     queue.refresh()
-    board = queue.boards["q"]
-    assert sum(candidate.standing.is_known for candidate in board) == 1
-    assert not any(candidate.is_judged for candidate in board)
+    pool = queue.pools["q"]
+    assert sum(candidate.standing.is_known for candidate in pool) == 1
+    assert not any(candidate.is_judged for candidate in pool)
     assert [pair(turn)[1] for turn in all_turns(queue, "p")] == ["b"]
 
 

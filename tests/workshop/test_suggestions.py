@@ -14,7 +14,7 @@ from kragx.workshop.commands.workshop import sources
 from kragx.workshop.pairs.candidates import LabellingPlan
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.queue import suggestions
-from kragx.workshop.queue.convergence import outlook
+from kragx.workshop.queue.convergence import stopping_estimate
 from kragx.workshop.queue.queue import Queue
 from kragx.workshop.queue.suggestions import Suggester, SuggestionSource
 from kragx.workshop.state.records import Judgement, Question
@@ -92,7 +92,7 @@ def test_another_retriever_is_asked(state):
     own = suggester(state, other=Asked(Doc("o")))
     own.run()
     own._queue.refresh()
-    assert [*own._queue.boards["q"].candidates] == ["o"]
+    assert [*own._queue.pools["q"].candidates] == ["o"]
 
 
 def test_documents_are_found_by_id_or_text(state):
@@ -141,9 +141,9 @@ def test_failures_are_said_and_stop_nothing(state):
     assert rows(state, "q") == rows(state, "59") == [("w", "retriever", 1)]
     own._queue.refresh()
     names = list(asks)
-    answered = {n for n, does in zip(names, own._queue.boards["q"].answered) if does}
+    answered = {n for n, does in zip(names, own._queue.pools["q"].answered) if does}
     assert answered == {"empty", "one"}
-    assert outlook(own._queue.boards.values(), 4)["outcome"] == "answers"
+    assert stopping_estimate(own._queue.pools.values(), 4)["outcome"] == "answers"
 
 
 def test_a_restart_half_way_keeps_what_was_answered(state):

@@ -13,8 +13,8 @@ from typing import Any
 from kragx.adapters.batches.service import BatchService, Remote, ServiceError
 from kragx.ground.errors import JudgingError
 from kragx.ground.event_loop import run_sync
-from kragx.ground.json_values import plain
-from kragx.ground.printing import Line, Part, joined, phrase, visible, warning
+from kragx.ground.json_values import to_jsonable
+from kragx.ground.printing import Line, Part, joined, message, visible, warning
 from kragx.ground.secrets import Secrets
 from kragx.judging import Judge
 from kragx.judging.budget import spent_of
@@ -33,10 +33,10 @@ _SOON = 60.0  # seconds within which a batch that was asked for may not be liste
 _GOOD = 200
 _GONE = 404
 _STATES: Mapping[str, str] = {
-    "planned": phrase("being made, or interrupted: a minute later it is known"),
-    "submitted": phrase("submitted"),
-    "collected": phrase("collected"),
-    "failed": phrase("failed"),
+    "planned": message("being made, or interrupted: a minute later it is known"),
+    "submitted": message("submitted"),
+    "collected": message("collected"),
+    "failed": message("failed"),
 }
 
 
@@ -66,22 +66,22 @@ class BatchStatus:
         state = _STATES[batch.state]
         if batch.state == "submitted" and remote is not None:
             words = {"status": visible(remote.status), "n": remote.n_answered}
-            state = phrase("{status}, {n} of {of} answered", of=self.n_questions, **words)
+            state = message("{status}, {n} of {of} answered", of=self.n_questions, **words)
         name = visible(batch.id)
         about = {"n": self.n_questions, "model": visible(batch.model), "state": state}
-        yield Line(phrase("{batch}: {n} questions to {model}: {state}", batch=name, **about))
+        yield Line(message("{batch}: {n} questions to {model}: {state}", batch=name, **about))
         remarks = [*batch.detail.get("problems", ()), *filter(None, [self.problem])]
         if tally is not None:
-            grades = phrase(
+            grades = message(
                 "{n} grades, {sent} + {got} tokens",
                 n=tally.n_judgements - tally.n_missing,
                 sent=tally.prompt_tokens,
                 got=tally.completion_tokens,
             )
             yield Line(grades, item="-")
-            remarks += failure_lines(plain(tally))
+            remarks += failure_lines(to_jsonable(tally))
         if self.n_unanswered:
-            remarks.append(phrase("no answer came for: {n}", n=self.n_unanswered))
+            remarks.append(message("no answer came for: {n}", n=self.n_unanswered))
         yield from (warning(joined(": ", [name, visible(remark)])) for remark in remarks)
 
 
@@ -178,7 +178,7 @@ class _Keeper:
                 if error.status != _GONE:
                     raise
                 problems.append(error.problem)
-        n_graded = sum(row.grade is not None for row in self.store.settled([*keys]).values())
+        n_graded = sum(row.grade is not None for row in self.store.stored_answers([*keys]).values())
         if not problems and len(records) < remote.n_answered and n_graded < len(keys):
             raise JudgingError(
                 "it has fewer lines than it says: {n} of {of} lines came; nothing of it counts as "

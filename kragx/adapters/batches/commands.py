@@ -13,7 +13,7 @@ from kragx.app.commands import options as opt
 from kragx.app.config import RunConfig, load
 from kragx.app.result_folder.written import claimed
 from kragx.ground.errors import JudgingError, RetrieverError, UsageError
-from kragx.ground.printing import Line, joined, phrase, say, show
+from kragx.ground.printing import Line, joined, message, say, show
 from kragx.judging import Judge
 
 _Config = Annotated[
@@ -50,7 +50,7 @@ def submit(
         outbox.send(per_batch)
     if outcome.failures:
         names = ", ".join(outcome.failures)
-        say(phrase("failed, so that not all is asked: {names}", names=names))
+        say(message("failed, so that not all is asked: {names}", names=names))
         raise typer.Exit(RetrieverError.exit_code)
 
 
@@ -76,9 +76,9 @@ def _show_batches(config: Path, settings: list[str] | None, *, collect: bool = F
     n_pending = sum(entry.n_questions for entry in statuses if entry.batch.is_open)
     for entry in statuses:
         show(entry.describe())
-    text = phrase("nothing is pending; kragx run finds the grades in the store")
+    text = message("nothing is pending; kragx run finds the grades in the store")
     if n_pending:
-        text = phrase(
+        text = message(
             "{n} questions are pending; kragx judge collect stores what has been answered",
             n=n_pending,
         )

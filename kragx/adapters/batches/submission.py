@@ -18,7 +18,7 @@ from kragx.adapters.batches.collecting import look_after
 from kragx.adapters.batches.service import BatchService, ServiceError
 from kragx.ground.errors import JudgingError, UsageError
 from kragx.ground.event_loop import run_sync
-from kragx.ground.printing import Line, phrase, show, warning
+from kragx.ground.printing import Line, message, show, warning
 from kragx.ground.secrets import Secrets
 from kragx.judging import Judge
 from kragx.judging.budget import Used, about_spent, most_tokens
@@ -96,10 +96,16 @@ class Submission:
             files = _files(lines, most_requests, most_bytes)
             n = run_sync(lambda of=parcel, files=files: _sent(of, files))  # type: ignore
             show(
-                [Line(phrase("{model}: {n} questions submitted", model=parcel.settings.model, n=n))]
+                [
+                    Line(
+                        message(
+                            "{model}: {n} questions submitted", model=parcel.settings.model, n=n
+                        )
+                    )
+                ]
             )
             if n_left := len(parcel.wanted) - len(lines):
-                left_out = phrase(
+                left_out = message(
                     "{n} questions left out: the budget has no room for the most that they may "
                     "take; collect, then submit again, or raise the budget",
                     n=n_left,

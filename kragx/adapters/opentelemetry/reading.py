@@ -20,7 +20,7 @@ from kragx.evaluation.calls.logs import KnownQuestions, warn_of
 from kragx.evaluation.calls.messages import tool_message
 from kragx.evaluation.calls.tool_answers import as_json
 from kragx.ground.errors import DataError, shorten
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 _CALLED_FOR = re.compile(r"llm\.output_messages\.\d+\.message\.tool_calls\.\d+\.tool_call\.id")
 _CALL_IDS = ("tool_call.id", "tool.id", "gen_ai.tool.call.id")
@@ -78,8 +78,8 @@ def read_traces(
     for turn in traces.silent({turn.name for turn in turns if turn.is_agents}):
         last[turn.name].setdefault(turn.query_id, turn)
     n, text = len(unknown), shorten(next(iter(unknown), ""))
-    others = phrase("{n} spans are of other questions, as {text}", n=n, text=text)
-    again = phrase("{n} questions were asked again; the last answer counts", n=n_again)
+    others = message("{n} spans are of other questions, as {text}", n=n, text=text)
+    again = message("{n} questions were asked again; the last answer counts", n=n_again)
     warn_of(str(path), [(n, others), (n_again, again)])
     return {
         name: Run(
@@ -280,5 +280,5 @@ def _called_by_id(span: TraceSpan) -> str:
     """The id of a tool's call; empty where nobody says."""
     if call_id := first_of(span.attributes, _CALL_IDS):
         return str(call_id)
-    message = tool_message(as_json(span.attributes.get("output.value")))
-    return "" if message is None else message[0]
+    wording = tool_message(as_json(span.attributes.get("output.value")))
+    return "" if wording is None else wording[0]

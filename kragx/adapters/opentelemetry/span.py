@@ -12,7 +12,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from kragx.data import Doc, Mender, as_docs
+from kragx.data import Doc, SurrogateRepair, as_docs
 from kragx.data.formats.jsonl import foreign_json, open_bytes
 from kragx.data.gold import Turn
 from kragx.evaluation.calls.call import Call, Kind
@@ -175,7 +175,7 @@ class SpanReader:
 
 
 def _read(records: Iterable[Mapping[str, Any]], name: str) -> tuple[Doc, ...]:
-    return as_docs(records, Mender(), f"span {name!r}", strings=False)
+    return as_docs(records, SurrogateRepair(), f"span {name!r}", strings=False)
 
 
 def _error(status: Mapping[str, Any]) -> str | None:

@@ -22,7 +22,7 @@ from kragx.data import Doc
 from kragx.data.formats.jsonl import write_records
 from kragx.data.text import composed
 from kragx.ground.errors import DataError, UsageError, nearest
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.judging.rubric import canonical_json, key_of
 from kragx.metrics import Floats, parse
 
@@ -61,7 +61,7 @@ class LabelledMetric:
         if not isinstance(spec.k, int) or str(spec) != f"{spec.name}@{spec.k}":
             remedy = f"name it with a cut-off and without options, as in {spec.name}@5"
             raise UsageError(
-                phrase("{text!r} cannot be labelled", text=text), field="--metric", remedy=remedy
+                message("{text!r} cannot be labelled", text=text), field="--metric", remedy=remedy
             )
         return cls(spec.name, spec.k)
 

@@ -17,8 +17,8 @@ from kragx.ground.printing import (
     Part,
     Result,
     interval,
+    message,
     percent,
-    phrase,
     signed,
     visible,
     warning,
@@ -91,24 +91,24 @@ class LabelledDifference(Result):
         counts = self.counts
         n_all = counts["n_questions"] + counts["n_left_out"]
         yield Line(
-            phrase(
+            message(
                 "{metric} over {questions}, {new} minus {old}: {value} {interval} ({level})",
                 metric=self.metric,
-                questions=phrase("all questions")
+                questions=message("all questions")
                 if not counts["n_left_out"]
-                else phrase("{n} of {of} questions", n=counts["n_questions"], of=n_all),
+                else message("{n} of {of} questions", n=counts["n_questions"], of=n_all),
                 new=visible(self.new),
                 old=visible(self.old),
-                value=phrase("not known,") if self.difference is None else signed(self.difference),
+                value=message("not known,") if self.difference is None else signed(self.difference),
                 interval=interval(self.low, self.high, plus=True),
-                level=phrase("{n}%, whenever one looks", n=f"{100 * self.confidence:g}"),
+                level=message("{n}%, whenever one looks", n=f"{100 * self.confidence:g}"),
             ),
             "bold",
         )
         yield Line(self.text)
         if counts["n_open"]:
             yield Line(
-                phrase(
+                message(
                     "{labelled} of the {open} questions whose lists need labels are settled, by "
                     "{labels} labels; they are {share} of what is asked, and the rest needs none",
                     labelled=counts["n_labelled"],
@@ -118,14 +118,14 @@ class LabelledDifference(Result):
                 )
             )
         remarks = {
-            phrase(
+            message(
                 "relevant is a grade of {cut} or more", cut=self.relevant_from
             ): self.relevant_from is not None,
-            phrase(
+            message(
                 "questions put off, which count at their worst on either side: {n}",
                 n=counts["n_put_off"],
             ): counts["n_put_off"] > 0,
-            phrase(
+            message(
                 "{metric} is relative to what is known to be relevant (pool {pool})",
                 metric=self.metric,
                 pool=self.pool,
@@ -133,13 +133,13 @@ class LabelledDifference(Result):
         }
         yield from (Line(text) for text, holds in remarks.items() if holds)
         cautions = {
-            phrase(
+            message(
                 "questions left out, as they do not have two lists: {n}, {share} of all that is "
                 "asked",
                 n=counts["n_left_out"],
                 share=percent(self.left_out_share),
             ): counts["n_left_out"] > 0,
-            phrase(
+            message(
                 "these questions were drawn from more, of which this interval knows nothing; lists "
                 "need no labels, so compare all that were asked"
             ): self.is_sample,
@@ -150,20 +150,24 @@ class LabelledDifference(Result):
     def text(self) -> str:
         """What it comes to, in a sentence."""
         if not self.counts["n_open"]:
-            return phrase("no label can change the difference, so it is known exactly")
+            return message("no label can change the difference, so it is known exactly")
         if self.low == self.high:
-            return phrase("whatever differs is labelled, so of these questions it is known exactly")
+            return message(
+                "whatever differs is labelled, so of these questions it is known exactly"
+            )
         new, (low, high) = visible(self.new), self.more or (None, None)
         sentences: dict[Verdict, str] = {
-            "better": phrase("decided: {new} is better on these questions", new=new),
-            "worse": phrase("decided: {new} is worse on these questions", new=new),
-            "same": phrase("decided: the same within {margin}", margin=self.margin),
-            "hopeless": phrase("many more labels would decide it; the same command goes on anyway"),
-            "open": phrase("not decided yet")
+            "better": message("decided: {new} is better on these questions", new=new),
+            "worse": message("decided: {new} is worse on these questions", new=new),
+            "same": message("decided: the same within {margin}", margin=self.margin),
+            "hopeless": message(
+                "many more labels would decide it; the same command goes on anyway"
+            ),
+            "open": message("not decided yet")
             if low is None
-            else phrase("not decided yet: {low} questions more may do, or many more", low=low)
+            else message("not decided yet: {low} questions more may do, or many more", low=low)
             if high is None
-            else phrase(
+            else message(
                 "not decided yet: about {low} to {high} questions more would do", low=low, high=high
             ),
         }
@@ -207,7 +211,7 @@ class Ledger:
         n_put_off: int = 0,
         relevant_from: int | None = None,
         *,
-        outlook: bool = True,
+        forecast: bool = True,
     ) -> LabelledDifference:
         """What is known of the difference over all.
 
@@ -215,7 +219,7 @@ class Ledger:
             margin: within which versions are the same.
             n_put_off: how many questions wait for somebody who has put them off.
             relevant_from: the grade from which a document is relevant.
-            outlook: whether it is said how many more would decide, and whether hope is lost.
+            forecast: whether it is said how many more would decide, and whether hope is lost.
         """
         lot, is_settled = self.lot, self.is_settled
         low, high, value = self._over_all()
@@ -226,7 +230,7 @@ class Ledger:
             margin is not None and -margin - _ROUNDING <= low and high <= margin + _ROUNDING
         ):
             verdict = "same"
-        predicts = outlook and verdict == "open" and is_settled.sum() >= _LEAST
+        predicts = forecast and verdict == "open" and is_settled.sum() >= _LEAST
         more = self._more(margin) if predicts else None
         if more is not None and more[0] is None and is_settled.sum() >= FEW:
             verdict = "hopeless"

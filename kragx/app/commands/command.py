@@ -87,7 +87,7 @@ def not_read(out: Path | None, *read: Any) -> None:
 def _is_lost(out: Path, read: Path) -> bool:
     """Whether what is read is a file that is to be written, or a folder that holds it."""
     # Takes longer than reading the command line.
-    from kragx.app.result_folder.sealed import FOR_PEOPLE, MANIFEST
+    from kragx.app.result_folder.atomic_folder import FOR_PEOPLE, MANIFEST
 
     with suppress(OSError, ValueError):  # no path at all, as texts are that name no file
         if read.is_file():

@@ -14,7 +14,7 @@ from kragx.data.formats.jsonl import make_folder, write_records
 from kragx.data.formats.parquet import ENDING, is_address, is_parquet, shown, write_questions
 from kragx.ground import printing
 from kragx.ground.errors import UsageError
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 _Questions = Iterator[tuple[Query, Retrieved | None]]
 
@@ -68,7 +68,7 @@ def convert(
         records = (question_record(*question) for question in questions)
         write_records(chain(rules_record(reading.forbidden), records), out)
     if out != "-":
-        printing.say(phrase("written: {path}", path=shown(out)))
+        printing.say(message("written: {path}", path=shown(out)))
 
 
 def _beside(reading: Reading) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def _write_parts(questions: _Questions, out: str, size: int, reading: Reading) -
                 "what is read from there would be of both; name another folder, or an empty one"
             )
             raise UsageError(
-                phrase("{out} holds {ending} files already", out=out, ending=ENDING),
+                message("{out} holds {ending} files already", out=out, ending=ENDING),
                 field="OUT",
                 remedy=remedy,
             )

@@ -5,7 +5,7 @@ from unicodedata import east_asian_width
 
 from typer.core import TyperCommand
 
-from kragx.ground.printing.phrases import translated
+from kragx.ground.printing.localisation import translated
 
 _PAD = "\u2060"  # a word joiner, which is no space; it stands behind what is two columns wide
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from kragx.app.commands import options as opt
-from kragx.ground.printing import joined, language, phrase, put
+from kragx.ground.printing import joined, language, message, put
 
 
 def init(
@@ -21,9 +21,9 @@ def init(
     from kragx.app.starter import write_starter
 
     for path in write_starter(folder, language()):
-        _print_line(phrase("written: {path}", path=path))
+        _print_line(message("written: {path}", path=path))
     inside = "" if folder == Path() else f"cd {folder} && "
-    _print_line(phrase("next: {command}", command=f"{inside}kragx run kragx.yaml"))
+    _print_line(message("next: {command}", command=f"{inside}kragx run kragx.yaml"))
 
 
 def _print_line(line: str) -> None:

@@ -9,7 +9,7 @@ import typer
 from kragx.data.formats.jsonl import to_json
 from kragx.ground import printing
 from kragx.ground.errors import RetrieverError
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 
 def show(
@@ -43,7 +43,7 @@ def one_or_runs(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def end(failures: Iterable[str], failed_gates: Sequence[object]) -> None:
     """Say by the exit code what went wrong: who failed comes first, and is named."""
     if names := ", ".join(failures):
-        printing.say(phrase("not comparable, as failed: {names}", names=names))
+        printing.say(message("not comparable, as failed: {names}", names=names))
         raise typer.Exit(RetrieverError.exit_code)
     if failed_gates:
         raise typer.Exit(1)
@@ -52,4 +52,4 @@ def end(failures: Iterable[str], failed_gates: Sequence[object]) -> None:
 def written(paths: Iterable[Path]) -> None:
     """Say which files were written."""
     for path in paths:
-        printing.say(phrase("written: {path}", path=path))
+        printing.say(message("written: {path}", path=path))

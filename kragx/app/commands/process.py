@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from kragx.ground.caller_warnings import warned_text
 from kragx.ground.errors import DataError, JudgingError, KragxError, UsageError
-from kragx.ground.printing import in_language, joined, phrase, say
+from kragx.ground.printing import in_language, joined, message, say
 
 _PACKAGE = Path(__file__).parents[2]  # kragx
 
@@ -50,13 +50,13 @@ def ending() -> Iterator[None]:
     except _Ended as error:
         _fail(error.word, 128 + error.signal)
     except KeyboardInterrupt as error:
-        _fail(error.args[0] if error.args else phrase("interrupted"), 130)
+        _fail(error.args[0] if error.args else message("interrupted"), 130)
     except BrokenPipeError:
         # The reader (head, less) went away; there is nobody left to tell.
         _let_go()
         raise SystemExit(0) from None
     except MemoryError:
-        _fail(phrase("the memory is used up; try a part of the data"), UsageError.exit_code)
+        _fail(message("the memory is used up; try a part of the data"), UsageError.exit_code)
     except OSError as error:
         if error.errno not in _OF_THE_MACHINE:
             _fail(*_describe_unexpected(error))
@@ -70,9 +70,9 @@ def ending() -> Iterator[None]:
         _fail(*_describe_unexpected(error))
 
 
-def _fail(message: str, code: int) -> NoReturn:
+def _fail(wording: str, code: int) -> NoReturn:
     with suppress(OSError, ValueError):  # standard error is closed, or full
-        _report(message)
+        _report(wording)
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -207,16 +207,19 @@ def _let_go() -> None:
         os.close(null)
 
 
+_WARNING = message("warning")
+
+
 def show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Say a warning of Python's as kragx says all else: in one line, for `warnings`."""
     with suppress(OSError):
-        _report(joined(": ", [phrase("warning"), warned_text(message)]))
+        _report(joined(": ", [_WARNING, warned_text(message)]))
 
 
-def _report(message: str) -> None:
+def _report(wording: str) -> None:
     with suppress(UsageError):  # the variable names no language
-        message = in_language(message)
-    say(f"kragx: {_without_secrets(message)}")
+        wording = in_language(wording)
+    say(f"kragx: {_without_secrets(wording)}")
 
 
 def _without_secrets(text: str) -> str:
@@ -234,7 +237,7 @@ class _Ended(KeyboardInterrupt):
     def __init__(self, number: int) -> None:
         self.signal = number
         is_told = number == signal.SIGTERM
-        self.word = phrase("terminated") if is_told else phrase("the terminal is gone")
+        self.word = message("terminated") if is_told else message("the terminal is gone")
         super().__init__()
 
 

@@ -18,7 +18,7 @@ from kragx.app.commands.help import Helping, short_help
 from kragx.app.commands.process import ending
 from kragx.ground.entry_points import Plugin, plugins
 from kragx.ground.printing import inert, put, speaking
-from kragx.ground.printing.phrases import asked_language
+from kragx.ground.printing.localisation import asked_language
 
 SECTIONS = {
     "The road": ("init", "run", "score", "report", "explain", "compare", "diff", "history"),

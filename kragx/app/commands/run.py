@@ -12,8 +12,8 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.command import not_read
 from kragx.app.commands.output import end, show, written
 from kragx.app.compare_folders import Compared, compare_folders
+from kragx.app.result_folder.atomic_folder import MANIFEST, inside
 from kragx.app.result_folder.baseline import write_baseline
-from kragx.app.result_folder.sealed import MANIFEST, inside
 from kragx.app.result_folder.written import claimed
 from kragx.app.run_report import RunReport
 from kragx.app.run_summary import judging_plan
@@ -23,7 +23,7 @@ from kragx.evaluation.leaks import leak_texts
 from kragx.ground import printing
 from kragx.ground.entry_points import declared
 from kragx.ground.errors import UsageError
-from kragx.ground.printing import joined, phrase
+from kragx.ground.printing import joined, message
 from kragx.report.csv_files import means_csv, write_text
 from kragx.report.markdown import compared_markdown, summary_markdown
 
@@ -105,13 +105,13 @@ def run(
         return
     printing.show(outcome.describe(full=full))
     if folder is not None:
-        place = phrase(
+        place = message(
             "written to {folder}, in place of the run that was there"
             if replaces
             else "written to {folder}",
             folder=_short(folder),
         )
-        page = phrase("open {page}", page=_short(folder / "report.html")) if loaded.html else ""
+        page = message("open {page}", page=_short(folder / "report.html")) if loaded.html else ""
         printing.say(joined("; ", [place, page]))
     if save_baseline is not None:
         _save_baseline(outcome, save_baseline)
@@ -126,8 +126,8 @@ def _going_on() -> Iterator[None]:
     except KeyboardInterrupt as error:
         if type(error) is not KeyboardInterrupt:  # a signal, which has its own word
             raise
-        message = phrase("interrupted; the same command goes on with the answers that it has")
-        raise KeyboardInterrupt(message) from None
+        text = message("interrupted; the same command goes on with the answers that it has")
+        raise KeyboardInterrupt(text) from None
 
 
 def report(
@@ -242,7 +242,7 @@ def compare(
 def _save_baseline(outcome: RunReport, path: Path) -> None:
     """Keep the numbers, unless they are such that the next run should not be held against them."""
     if outcome.failures or failed(outcome.gates):
-        why = phrase(
+        why = message(
             "baseline not saved: a retriever or gate failed; to save these numbers all the same: "
             "--set earlier=null --set gates=null"
         )

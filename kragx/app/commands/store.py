@@ -12,7 +12,7 @@ from kragx.app.commands.output import show
 from kragx.data import read_dataset
 from kragx.data.formats.jsonl import read_records, write_records
 from kragx.ground.errors import DataError, inside
-from kragx.ground.printing import Line, phrase, show as show_parts
+from kragx.ground.printing import Line, message, show as show_parts
 from kragx.judging import DEFAULT_STORE, Store
 from kragx.judging.store import exported
 from kragx.judging.store.qrels import qrels, statistics
@@ -76,7 +76,7 @@ def import_(
             with Store(store) as opened:
                 new, n_present = opened.add_records(attempts)
         show_parts(
-            [Line(phrase("{n} new judgements, {known} known already", n=new, known=n_present))]
+            [Line(message("{n} new judgements, {known} known already", n=new, known=n_present))]
         )
         return
     grades = read_scale(scale, Labels({}))
@@ -96,7 +96,7 @@ def import_(
             labels.append((query.id, gold.id or "", int(gold.grade)))
     with Store(store) as opened:
         count = opened.add_labels(labels, origin=file.name)
-    text = phrase(
+    text = message(
         "{n} human labels; they win over a judge for the same query and document id", n=count
     )
     show_parts([Line(text)])

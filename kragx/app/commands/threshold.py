@@ -22,7 +22,7 @@ from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.ground.errors import RetrieverError, UsageError
-from kragx.ground.printing import joined, phrase, put, say
+from kragx.ground.printing import joined, message, put, say
 from kragx.report.csv_files import sweeps_csv, write_text
 from kragx.report.figures.comparison import sweep_figure
 
@@ -81,7 +81,7 @@ def _failed(folder: Path, evaluations: Iterable[Evaluation]) -> frozenset[str]:
     if len(texts) == len(scores):
         raise RetrieverError("; ".join(f"{name} {text}" for name, text in texts.items()))
     for name, text in texts.items():
-        remark = phrase("{retriever} {failed}, and is left out", retriever=name, failed=text)
+        remark = message("{retriever} {failed}, and is left out", retriever=name, failed=text)
         say(joined(": ", ["kragx", remark]))
     return frozenset(texts)
 

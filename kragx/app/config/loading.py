@@ -17,7 +17,7 @@ from kragx.data.gold_source import GoldSource
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.ground.caller_warnings import warn
 from kragx.ground.errors import ConfigError, DataError, UsageError
-from kragx.ground.printing import joined, phrase
+from kragx.ground.printing import joined, message
 from kragx.ground.secrets import Secrets
 from kragx.judging.store import is_url
 
@@ -102,9 +102,9 @@ def _mapping(text: str, name: str) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise ConfigError(name, [yaml_problem(error)]) from None
     if not isinstance(raw, dict):
-        problem = phrase("a mapping with 'dataset' and 'retrievers' is expected")
+        problem = message("a mapping with 'dataset' and 'retrievers' is expected")
         raise ConfigError(
-            name, [joined("; ", [problem, phrase("kragx init writes a config to start from")])]
+            name, [joined("; ", [problem, message("kragx init writes a config to start from")])]
         )
     return raw
 
@@ -155,7 +155,7 @@ def parse_config(
 
 
 def _warn_of_literals(name: str, secrets: Secrets) -> None:
-    text = phrase(
+    text = message(
         "{config}: {fields}: a secret in so many letters; write ${{NAME}} instead and set the "
         "variable, in the environment or in a .env file beside the config",
         config=name,

@@ -24,7 +24,7 @@ from kragx.app.config.options import checked, config_fields, schema_of
 from kragx.data.formats.parquet import is_address
 from kragx.data.gold_source import GoldSource
 from kragx.ground.errors import nearest
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.ground.secrets import Secrets
 
 
@@ -124,7 +124,7 @@ class PartOf:
         if isinstance(value, str) and self.short:
             value = {self.short: value}
         if not isinstance(value, Mapping):
-            raise ValueError(phrase("a mapping is expected"))
+            raise ValueError(message("a mapping is expected"))
         # Checked as they are written, so that messages name no folder that nobody wrote.
         options = checked(self.kind, value, self.without)
         return self.kind(

@@ -14,7 +14,7 @@ from kragx.comparison.tuning import GRID, has_grid, spread
 from kragx.data import tokenizer
 from kragx.evaluation.evidence import FACTS_HAVE_NO_IDS
 from kragx.ground.errors import KragxError, UsageError, nearest
-from kragx.ground.printing import joined, phrase
+from kragx.ground.printing import joined, message
 from kragx.matchers import matcher, method_class
 from kragx.metrics import KRAGX, name_among, parse, parse_all, profile_for
 
@@ -26,29 +26,29 @@ def readable(error: ValidationError, raw: Any) -> Iterator[str]:
         path = _path(loc, raw)
         if kind == "extra_forbidden":
             # The models put a hint there.
-            yield joined(": ", [path, joined("; ", [phrase("unknown key"), value])])
+            yield joined(": ", [path, joined("; ", [message("unknown key"), value])])
         elif kind == "missing":
             name = f"{path}.{loc[-1]}".lstrip(".")
-            yield joined(": ", [name, phrase("missing; it is required")])
+            yield joined(": ", [name, message("missing; it is required")])
         elif kind == "value_error" and isinstance(detail["ctx"]["error"], MistakesError):
             yield from (str(mistake.within(path)) for mistake in detail["ctx"]["error"].errors)
         elif kind == "value_error":
             yield joined(": ", [path or "config", str(detail["ctx"]["error"])])
         elif not isinstance(value, dict) or path != _path(loc[:-1], raw):
-            message = _WORDS.get(kind, detail["msg"])
+            wording = _WORDS.get(kind, detail["msg"])
             value_text = "" if isinstance(value, (dict, list)) else f" ({value!r})"
-            sentence = message if kind in _WORDS else f"{message[0].lower()}{message[1:]}"
+            sentence = wording if kind in _WORDS else f"{wording[0].lower()}{wording[1:]}"
             yield joined(": ", [path or "config", joined("", [sentence, value_text])])
         # Else a mapping, tried as the short form (html: true); the long one says what is wrong.
 
 
 _WORDS = {
-    "too_short": phrase("is empty; give at least one"),
-    "dict_type": phrase("a mapping is expected"),
-    "model_type": phrase("a mapping is expected"),
-    "list_type": phrase("a list is expected"),
-    "string_type": phrase("a text is expected"),
-    "path_type": phrase("a path is expected"),
+    "too_short": message("is empty; give at least one"),
+    "dict_type": message("a mapping is expected"),
+    "model_type": message("a mapping is expected"),
+    "list_type": message("a list is expected"),
+    "string_type": message("a text is expected"),
+    "path_type": message("a path is expected"),
 }
 
 
@@ -114,7 +114,7 @@ def _of_baseline(baseline: str, retrievers: Mapping[Any, Any]) -> Iterator[Usage
     names = list(map(str, retrievers))
     if baseline in names or any(map(has_grid, grids)):
         return  # the names of a grid's settings `RunConfig` knows
-    problem = phrase("{name!r} is no retriever", name=baseline)
+    problem = message("{name!r} is no retriever", name=baseline)
     yield UsageError(problem, field="baseline", remedy=nearest(baseline, names))
 
 

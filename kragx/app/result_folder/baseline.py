@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kragx.app.result_folder.sealed import as_written
+from kragx.app.result_folder.atomic_folder import as_written
 from kragx.comparison import Results
 from kragx.data.formats.jsonl import read_object, to_json
 from kragx.ground.errors import DataError
-from kragx.ground.json_values import plain
+from kragx.ground.json_values import to_jsonable
 from kragx.report.csv_files import write_text
 from kragx.report.record import Record
 
@@ -43,7 +43,7 @@ def write_baseline(report: RunReport, path: Path) -> None:
     }
     baseline = {
         "kragx_baseline": VERSION,
-        "record": plain(report.record),
+        "record": to_jsonable(report.record),
         "better": better,
         "evaluations": [_numbers(row) for row in contents["evaluations"]],
         **{name: contents[name] for name in ("weights",) if name in contents},

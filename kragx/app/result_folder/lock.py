@@ -9,7 +9,7 @@ from pathlib import Path
 from kragx.data.formats.jsonl import refused
 from kragx.ground.caller_warnings import warn
 from kragx.ground.errors import UsageError
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.report.record import UNFINISHED
 
 if sys.platform == "win32":
@@ -65,7 +65,7 @@ def _opened(path: Path) -> int:
             folder = str(path.parent).removesuffix(UNFINISHED)
             raise UsageError("{folder}: in use by another run", folder=folder) from None
         except OSError as error:
-            text = phrase(
+            text = message(
                 "this file system knows no locks ({reason}); let no two runs write to one folder",
                 reason=error.strerror or error,
             )

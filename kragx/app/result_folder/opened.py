@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kragx.app.config import RunConfig, files_of, load
-from kragx.app.result_folder.baseline import read_baseline
-from kragx.app.result_folder.sealed import (
+from kragx.app.result_folder.atomic_folder import (
     MANIFEST,
     Manifest,
     as_written,
     beside,
     check_files,
+    finished_manifest,
     inside,
     manifest_of,
-    settled,
 )
+from kragx.app.result_folder.baseline import read_baseline
 from kragx.comparison import Results
 from kragx.comparison.report_fields import check_report
 from kragx.data import (
@@ -35,7 +35,7 @@ from kragx.data.formats.jsonl import read_object
 from kragx.data.source import name_of
 from kragx.evaluation.evaluation import Evaluation
 from kragx.ground.errors import DataError, KragxError, UntrustedError
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.report.record import Record
 
 CORPUS = "corpus.jsonl"
@@ -200,7 +200,7 @@ def opened(folder: Path, *, trust: bool = False) -> Iterator[Opened]:
     Raises:
         DataError: it is none, is not whole, or was written anew before the block has ended.
     """
-    manifest = settled(folder)
+    manifest = finished_manifest(folder)
     if not manifest:
         raise _none_there(folder)
     problem = None
@@ -237,7 +237,7 @@ def _none_there(folder: Path) -> DataError:
             "diff; a baseline's name ends with .json",
         )
     if (beside(folder) / "answers").is_dir():
-        problem = phrase("{folder}: no results yet, as a run was cut short here", folder=folder)
+        problem = message("{folder}: no results yet, as a run was cut short here", folder=folder)
         return DataError(problem, remedy="kragx run goes on from the answers that are kept")
     return DataError(
         "{folder}: no result folder, as it has no {file}; name one that kragx run has written",

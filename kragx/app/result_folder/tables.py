@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kragx.app.result_folder.sealed import MANIFEST
+from kragx.app.result_folder.atomic_folder import MANIFEST
 from kragx.comparison import Results
 from kragx.comparison.slices import Tables
 from kragx.data.formats.jsonl import read_object

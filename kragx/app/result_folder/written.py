@@ -12,7 +12,7 @@ Of files elsewhere it keeps what its numbers need:
     earlier/       the numbers that the run was compared with
 
 While a run goes on, each answer is added to ``FOLDER.unfinished/answers/<retriever>.jsonl`` as it
-comes. All files appear together when the run has ended (`kragx.app.result_folder.sealed`).
+comes. All files appear together when the run has ended (`kragx.app.result_folder.atomic_folder`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kragx.app.config import RunConfig, files_of
-from kragx.app.result_folder.lock import locked
-from kragx.app.result_folder.opened import BASELINE, CORPUS, EARLIER, INPUTS, opened
-from kragx.app.result_folder.sealed import (
+from kragx.app.result_folder.atomic_folder import (
     Manifest,
     beside,
     finish,
@@ -35,6 +33,8 @@ from kragx.app.result_folder.sealed import (
     publish,
     tidy,
 )
+from kragx.app.result_folder.lock import locked
+from kragx.app.result_folder.opened import BASELINE, CORPUS, EARLIER, INPUTS, opened
 from kragx.data import Corpus, Doc, GoldDataset, Run, every_run, file_names
 from kragx.data.forbidden import SUPERSEDED_BY, stretch_in
 from kragx.data.formats.gold import write_gold, write_results

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from kragx.app.config import RetrieverConfig
 from kragx.app.retrieving.making import all_makers
 from kragx.comparison.tuning import GRID, size
-from kragx.ground.printing import phrase, visible
+from kragx.ground.printing import message, visible
 
 
 def check_axes(retrievers: Mapping[str, RetrieverConfig]) -> None:
@@ -32,13 +32,13 @@ def plan(retrievers: Mapping[str, RetrieverConfig], n_questions: int) -> Iterato
         n_calls *= len(retriever.settings_of(label))
         total += n_calls if retriever.is_asked else 0
         if retriever.axes:
-            yield phrase(
+            yield message(
                 "grid of {retriever}: {settings}: {n:,} asks",
                 retriever=visible(label),
                 settings=size(retriever.axes),
                 n=n_calls,
             )
     if len(retrievers) > 1 and any(retriever.axes for retriever in retrievers.values()):
-        yield phrase(
+        yield message(
             "in all {n:,} asks, without retries and without answers that are kept", n=total
         )

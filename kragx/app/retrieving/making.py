@@ -12,7 +12,7 @@ from kragx.ground import plugins
 from kragx.ground.caller_warnings import about, warn
 from kragx.ground.entry_points import import_path
 from kragx.ground.errors import UsageError
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.matchers import MatchWarning
 
 Makers = Sequence[Callable[[], Any]]
@@ -74,7 +74,7 @@ def made(
         )
     if store := store_name(retriever):
         with about(name):
-            made_by = phrase("the retriever: {made}, with its own number of documents", made=store)
+            made_by = message("the retriever: {made}, with its own number of documents", made=store)
             warn(made_by, MatchWarning)
     if config.command is not None and within is not None:
         within.callback(retriever.close)

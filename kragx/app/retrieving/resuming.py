@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kragx.app.retrieving.fingerprint import Parts
-from kragx.data import GoldDataset, Mender, Query, Retrieved
+from kragx.data import GoldDataset, Query, Retrieved, SurrogateRepair
 from kragx.data.formats.format import Fields, question_record
 from kragx.data.formats.gold import GOLD
 from kragx.data.formats.jsonl import make_folder, open_log, read_records, refused, to_json
@@ -71,7 +71,7 @@ def partial_answers(
     with open_log(path) as file:
 
         def write(record: Mapping[str, Any]) -> str:
-            line = Mender().mend(to_json(record))
+            line = SurrogateRepair().text(to_json(record))
             with lock, refused(path, "written"):
                 file.write(line + "\n")
                 file.flush()

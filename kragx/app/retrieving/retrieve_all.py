@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from kragx.app.config import RetrieverConfig, files_of
-from kragx.app.result_folder.sealed import beside
+from kragx.app.result_folder.atomic_folder import beside
 from kragx.app.retrieving.fingerprint import Fingerprints
 from kragx.app.retrieving.making import all_makers, made
 from kragx.app.retrieving.resuming import PartialAnswers, partial_answers
 from kragx.data import GoldDataset, Query, Retrieved, Run, read_run
 from kragx.evaluation.retrieve import retrieve
 from kragx.ground.errors import DataError, KragxError, UsageError
-from kragx.ground.printing import joined, phrase, visible
+from kragx.ground.printing import joined, message, visible
 from kragx.report.record import Kept, day_and_time
 
 _NAMED = 5
@@ -48,11 +48,11 @@ class Keeping:
             changed = next(answers.changed for answers in runs if answers.n_unused)
             names = joined(", ", map(visible, changed[:_NAMED]))
             if (n_more := len(changed) - _NAMED) > 0:
-                names = phrase("{names} and {n} more", names=names, n=n_more)
-            unused = phrase(
+                names = message("{names} and {n} more", names=names, n=n_more)
+            unused = message(
                 "not used: {answers} of an interrupted run that began on {date}, as something "
                 "has changed since: {names}; all is asked for now",
-                answers=phrase("1 answer" if n_unused == 1 else "{n} answers", n=n_unused),
+                answers=message("1 answer" if n_unused == 1 else "{n} answers", n=n_unused),
                 date=day_and_time(begun),
                 names=names,
             )

@@ -19,8 +19,8 @@ from kragx.ground.printing import (
     Result,
     Table,
     joined,
+    message,
     number,
-    phrase,
     visible,
     warning,
 )
@@ -50,10 +50,10 @@ class Series:
         """What a run has to say of it besides its numbers."""
         point, step = self.points[place], self.steps[place]
         if point is not None and point.failed:
-            yield phrase("not comparable: it {failed}", failed=point.failed)
+            yield message("not comparable: it {failed}", failed=point.failed)
         if step is not None:
             for why in step.breaks.values():
-                yield phrase("not comparable with {run}: {why}", run=visible(step.since), why=why)
+                yield message("not comparable with {run}: {why}", run=visible(step.since), why=why)
             yield from (visible(str(change)) for change in step.changes)
 
     def cell(self, place: int, metric: str) -> Cell:
@@ -110,7 +110,7 @@ class History(Result):
                 remedy=joined(
                     "; ",
                     [
-                        phrase("name a folder of folders that kragx run has written"),
+                        message("name a folder of folders that kragx run has written"),
                         *(joined(": ", entry) for entry in islice((skipped or {}).items(), 3)),
                     ],
                 ),
@@ -130,16 +130,16 @@ class History(Result):
         metric_names = self.metrics if metrics is None else metrics
         start = max(len(self.runs) - SHOWN, 0)
         for name, why in self.skipped.items():
-            yield warning(phrase("left out: {name}: {why}", name=visible(name), why=visible(why)))
+            yield warning(message("left out: {name}: {why}", name=visible(name), why=visible(why)))
         if len(self.runs) == 1:
-            yield Line(phrase("one run: there is nothing yet to set it against"))
+            yield Line(message("one run: there is nothing yet to set it against"))
         for metric in metric_names:
             if len(metric_names) > 1:
                 yield Heading(metric)
             yield self._table(metric, start)
         yield from self._remarks(start)
         if start:
-            note = phrase(
+            note = message(
                 "the last {shown} of {n} runs; --format json has all",
                 shown=SHOWN,
                 n=len(self.runs),
@@ -174,11 +174,11 @@ class History(Result):
         told = (value for value in values if any({*cell.text} - {*"┊ -"} for cell in value[1]))
         columns = [*words, *told]
         rows = [*zip(*(cells for _, cells in columns))]
-        step_note = phrase(
+        step_note = message(
             "┊ not comparable with the run before; whether a change is more than chance says "
             "kragx compare"
         )
-        changed = phrase("+ with uncommitted changes") if any(run.dirty for run in runs) else ""
+        changed = message("+ with uncommitted changes") if any(run.dirty for run in runs) else ""
         note: str = joined("; ", [step_note, changed]) if len(self.runs) > 1 else ""
         return Table([head for head, _ in columns], rows, words=len(words), note=note)
 
@@ -223,9 +223,9 @@ def _run_columns(runs: Sequence[PastRun]) -> list[tuple[str, list[Cell]]]:
         for run in runs
     ]
     columns: list[tuple[str, list[Cell]]] = [
-        (phrase("run"), [Cell(_when(run), below=visible(run.name)) for run in runs]),
-        (phrase("commit"), commits),
-        (phrase("gold set"), [Cell(visible(gold_name(run.gold))) for run in runs]),
+        (message("run"), [Cell(_when(run), below=visible(run.name)) for run in runs]),
+        (message("commit"), commits),
+        (message("gold set"), [Cell(visible(gold_name(run.gold))) for run in runs]),
     ]
     if not any(run.commit or run.branch for run in runs):  # it would say nothing
         del columns[1]

@@ -16,7 +16,7 @@ from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.side_by_side import Kind
 from kragx.ground.errors import DataError, shorten
 from kragx.ground.json_values import HIDDEN
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class PastScore:
     def read(cls, scores: RetrieverScores, comparison: Mapping[str, Any]) -> Self:
         """Of a report's comparison under the same matcher."""
         failures = (
-            phrase(
+            message(
                 "failed on {n} of {of} questions", n=failure["n_failed"], of=failure["n_queries"]
             )
             for failure in comparison.get("failures", [])

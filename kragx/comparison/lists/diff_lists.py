@@ -16,7 +16,7 @@ from kragx.comparison.lists.list_diff import ListDiff
 from kragx.comparison.lists.question_diff import By, Identity, QuestionDiff
 from kragx.data import Doc, Query, Run
 from kragx.ground.errors import DataError, UsageError
-from kragx.ground.printing import number, phrase
+from kragx.ground.printing import message, number
 from kragx.metrics.weights import question_weights, weighted_mean
 
 KS = (1, 5, 10)
@@ -191,10 +191,10 @@ def _held(gate: Gate, diff: ListDiff) -> GateResult:
     passed = value is not None and gate.limit("higher").holds(value)
     n, of = diff.counts["n_compared"], diff.counts["n_questions"]
     if n < of:
-        text = phrase("{value}, by {n} of {of} questions", value=text, n=n, of=of)
+        text = message("{value}, by {n} of {of} questions", value=text, n=n, of=of)
     failed = next((failure for failure in diff.failures if not failure.tolerated), None)
     if failed is not None:
-        text = phrase("not comparable: {name} {failed}", name=failed.retriever, failed=failed.text)
+        text = message("not comparable: {name} {failed}", name=failed.retriever, failed=failed.text)
         value, passed = None, False
     by = diff.identity.by
     return GateResult(

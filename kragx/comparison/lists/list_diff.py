@@ -10,7 +10,7 @@ from kragx.comparison.advice import Failures
 from kragx.comparison.gates import GateResult, gates_parts
 from kragx.comparison.lists.question_diff import Identity, QuestionDiff
 from kragx.data.gold import cut
-from kragx.ground.json_values import HIDDEN, plain_fields
+from kragx.ground.json_values import HIDDEN, jsonable_fields
 from kragx.ground.printing import (
     Line,
     Part,
@@ -18,9 +18,9 @@ from kragx.ground.printing import (
     Table,
     joined,
     listed,
+    message,
     number,
     percent,
-    phrase,
     visible,
     warning,
 )
@@ -35,9 +35,9 @@ LISTED = 10_000
 """And how many are in the result's plain values."""
 
 _BY = {
-    "id": phrase("documents are the same by id and text"),
-    "text": phrase("documents are the same by their text"),
-    "overlap": phrase("documents are alike by half of their word pairs"),
+    "id": message("documents are the same by id and text"),
+    "text": message("documents are the same by their text"),
+    "overlap": message("documents are alike by half of their word pairs"),
 }
 
 
@@ -102,7 +102,7 @@ class ListDiff(Result):
     def describe(self) -> Iterator[Part]:
         """How much is the same, by depth, and the questions that changed most."""
         counts, names = self.counts, {"old": visible(self.old), "new": visible(self.new)}
-        head = phrase(
+        head = message(
             "{old} → {new}: {n} of {of} questions have two lists",
             n=counts["n_compared"],
             of=counts["n_questions"],
@@ -115,7 +115,7 @@ class ListDiff(Result):
             yield self._changed(changed)
         yield from gates_parts(self.gates)
         is_same = self.is_exact and all(question.is_equal() for question in self.questions)
-        next_step = phrase(
+        next_step = message(
             "nothing differs, so no metric of ids and texts does"
             if is_same
             else "whether it got better, 'kragx compare' says where there is gold; without, people "
@@ -129,10 +129,10 @@ class ListDiff(Result):
         """By what documents are told."""
         identity = self.identity
         by_id_alone = identity.by == "id" and not identity.reads_texts
-        text: str = phrase("documents are the same by id") if by_id_alone else _BY[identity.by]
+        text: str = message("documents are the same by id") if by_id_alone else _BY[identity.by]
         if identity.fields:
             names = ", ".join(map(visible, identity.fields))
-            text = joined(", ", [text, phrase("with the same {fields}", fields=names)])
+            text = joined(", ", [text, message("with the same {fields}", fields=names)])
         return text
 
     @property
@@ -142,7 +142,7 @@ class ListDiff(Result):
             if failure.failed:
                 yield from (line.text for line in failure.describe())
             else:
-                yield phrase(
+                yield message(
                     "{retriever} {failed}, neither the same nor changed there; the first: {first}",
                     retriever=visible(failure.retriever),
                     failed=failure.text,
@@ -150,7 +150,7 @@ class ListDiff(Result):
                 )
         for side, name in self._sides:
             if not any(getattr(question, side) for question in self.questions):
-                yield phrase("{name} returned nothing for any question", name=name)
+                yield message("{name} returned nothing for any question", name=name)
         yield from self._identity_remarks()
         yield from self.left_out
         yield from self._missing_remarks()
@@ -159,7 +159,7 @@ class ListDiff(Result):
         """Which of the results lack questions, or are one run of several."""
         for side, name in self._sides:
             if n := self.counts[f"n_missing_{side}"]:
-                yield phrase(
+                yield message(
                     "1 question is not among the results of {name}: neither the same nor changed"
                     if n == 1
                     else "{n} questions are not among the results of {name}: neither the same nor "
@@ -169,19 +169,19 @@ class ListDiff(Result):
                 )
             # Runs of one version differ among themselves; lists are set side by side one by one.
             if (n := self.counts[f"n_runs_{side}"]) > 1:
-                yield joined(": ", [name, phrase("asked {n} times; shown is the first", n=n)])
+                yield joined(": ", [name, message("asked {n} times; shown is the first", n=n)])
 
     def _identity_remarks(self) -> Iterator[str]:
         """Where what is called the same is not, or the other way round."""
         identity = self.identity
         n_same = identity.n_shared - identity.n_edited
         if not identity.is_exact:
-            yield phrase(
+            yield message(
                 "these lists are alike and not the same: ids or texts do not meet, so equal lists "
                 "need not have equal values"
             )
         if identity.n_edited:
-            yield phrase(
+            yield message(
                 "1 of the {of} ids that both have stands for another text in {new}; such documents "
                 "are not the same"
                 if identity.n_edited == 1
@@ -192,7 +192,7 @@ class ListDiff(Result):
                 new=visible(self.new),
             )
         if identity.by == "id" and identity.n_renamed > n_same:
-            yield phrase(
+            yield message(
                 "documents that meet by id and text: {n}; texts of both that stand under other "
                 "ids, and are not the same: {texts}; by their texts '--by text' compares",
                 n=n_same,
@@ -203,7 +203,7 @@ class ListDiff(Result):
     def left_out(self) -> Iterator[str]:
         """The questions that stand in the results and are not compared."""
         if n_reworded := len(self.reworded):
-            yield phrase(
+            yield message(
                 "1 question has other words under the same id, and is left out: {questions}"
                 if n_reworded == 1
                 else "{n} questions have other words under the same id, and are left out: "
@@ -213,7 +213,7 @@ class ListDiff(Result):
             )
         for side, name in self._sides:
             if n := self.counts[f"n_extra_{side}"]:
-                yield phrase(
+                yield message(
                     "1 question of {name} is none of those named, and is left out"
                     if n == 1
                     else "{n} questions of {name} are none of those named, and are left out",
@@ -228,29 +228,33 @@ class ListDiff(Result):
     def depths_table(self) -> Table:
         """How much is the same at each depth."""
         mean, counts = self.mean, self.counts
-        unchanged: str = phrase(
+        unchanged: str = message(
             "lists that are the same" if self.is_exact else "lists that are alike"
         )
         came = (
-            phrase("{n} of {of}", n=counts[f"came@{k}"], of=counts[f"documents@{k}"])
+            message("{n} of {of}", n=counts[f"came@{k}"], of=counts[f"documents@{k}"])
             for k in self.ks
         )
         rows: list[list[str]] = [
             [unchanged, *(percent(mean[f"unchanged@{k}"]) for k in self.ks)],
             ["Jaccard", *(number(mean[f"jaccard@{k}"]) for k in self.ks)],
-            [phrase("documents that came"), *came],
-            [phrase("documents that went"), *(str(counts[f"went@{k}"]) for k in self.ks)],
-            [phrase("documents that moved"), *(str(counts[f"moved@{k}"]) for k in self.ks)],
+            [message("documents that came"), *came],
+            [message("documents that went"), *(str(counts[f"went@{k}"]) for k in self.ks)],
+            [message("documents that moved"), *(str(counts[f"moved@{k}"]) for k in self.ks)],
         ]
-        note = phrase("rank-biased overlap (p = .9) {rbo}", rbo=number(mean["rbo"]))
+        note = message("rank-biased overlap (p = .9) {rbo}", rbo=number(mean["rbo"]))
         weighted = ""
         if self.is_weighted:
             asks = f"{counts['n_asks']:,g}"
-            weighted = phrase("shares are of {asks} asks, documents of questions", asks=asks)
+            weighted = message("shares are of {asks} asks, documents of questions", asks=asks)
         return Table(["", *(f"@{k}" for k in self.ks)], rows, note=joined("; ", [note, weighted]))
 
     def _changed(self, changed: list[QuestionDiff]) -> Table:
-        heads = [phrase("changed most"), phrase("question"), *[phrase("asks")] * self.is_weighted]
+        heads = [
+            message("changed most"),
+            message("question"),
+            *[message("asks")] * self.is_weighted,
+        ]
         rows = [
             [
                 visible(question.query.id),
@@ -261,12 +265,12 @@ class ListDiff(Result):
             ]
             for question in changed[:SHOWN]
         ]
-        columns = [*heads, "rbo", phrase("came"), phrase("went"), phrase("other rank")]
+        columns = [*heads, "rbo", message("came"), message("went"), message("other rank")]
         more = len(changed) - SHOWN
-        note = phrase("and {n} more", n=more) if more > 0 else ""
+        note = message("and {n} more", n=more) if more > 0 else ""
         return Table(columns, rows, words=2, note=note)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; ``changed`` has the questions that changed, the most changed first."""
         changed = [question.plain(self.ks[-1]) for question in self.most_changed[:LISTED]]
-        return {**plain_fields(self), "changed": changed}
+        return {**jsonable_fields(self), "changed": changed}

@@ -19,7 +19,7 @@ from kragx.data.gold import cut
 from kragx.data.text import composed
 from kragx.evaluation.vocabulary import vocabulary_of_items
 from kragx.ground.errors import DataError, UsageError, nearest
-from kragx.matchers import MatchItem, MatchWarning, Notes
+from kragx.matchers import Diagnostics, MatchItem, MatchWarning
 
 Numbers = tuple[tuple[int, ...], tuple[int, ...]]
 """The documents of the old and of the new list; the same number is the same document."""
@@ -340,7 +340,9 @@ def _by_overlap(pairs: Sequence[Pair]) -> Iterator[Numbers]:
         warnings.simplefilter("ignore", MatchWarning)  # nobody asked for this matcher
         overlap = matchers.matcher({"method": "overlap", "short": 0})
         matcher = overlap.knowing(vocabulary_of_items(items))  # which tells siblings apart
-        scores = dict(zip((int(item.query.id) for item in items), matcher.scores(items, Notes())))
+        scores = dict(
+            zip((int(item.query.id) for item in items), matcher.scores(items, Diagnostics()))
+        )
     for row, (old, new) in enumerate(pairs):
         matrix = np.asarray(scores.get(row, np.zeros((len(new), len(old)))), np.float64)
         yield tuple(range(len(old))), _assigned(matrix, old, new)

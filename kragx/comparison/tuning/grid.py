@@ -13,7 +13,7 @@ import numpy as np
 from kragx.comparison.tuning.rules import Rules
 from kragx.ground.errors import UsageError, shorten
 from kragx.ground.options import check_options, fitting, is_text, optional, whole
-from kragx.ground.printing import Cell, Table, joined, number, phrase, visible
+from kragx.ground.printing import Cell, Table, joined, message, number, visible
 from kragx.metrics import Floats
 
 GRID = "grid"
@@ -123,7 +123,7 @@ def size(axes: Mapping[str, Sequence[Any]]) -> str:
     """How many settings axes make, and why: ``12 settings (chunk_size 3 x k 4)``."""
     count = prod(len(values) for values in axes.values())
     sizes = " x ".join(f"{axis} {len(values)}" for axis, values in axes.items())
-    settings = phrase("1 setting") if count == 1 else phrase("{n:,} settings", n=count)
+    settings = message("1 setting") if count == 1 else message("{n:,} settings", n=count)
     return joined(" ", [settings, f"({sizes})" if sizes else ""])
 
 
@@ -191,7 +191,7 @@ class Curve:
         return Table(
             [self.label, *(visible(point.value) for point in self.points)],
             [[metric, *cells]],
-            note=phrase(
+            note=message(
                 "over all questions"
                 if n == 1
                 else "each the mean of {n} settings, over all questions",

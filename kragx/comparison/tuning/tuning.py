@@ -19,8 +19,8 @@ from kragx.ground.printing import (
     Table,
     duration,
     joined,
+    message,
     number,
-    phrase,
     visible,
 )
 
@@ -163,7 +163,7 @@ class Tuning(Result):
     def sentence(self) -> str:
         """Which to take, and how sure that is."""
         n = self.n_failed
-        failures = phrase(
+        failures = message(
             "1 setting failed, and is not compared."
             if n == 1
             else "{n} settings failed, and are not compared.",
@@ -177,13 +177,13 @@ class Tuning(Result):
     def _choice(self) -> str:
         verdict, alike = self.verdict, self.n_candidates
         if verdict == "none":
-            return phrase("No setting can be taken: none has values that can be compared.")
+            return message("No setting can be taken: none has values that can be compared.")
         if verdict == "too_few":
-            return phrase(
+            return message(
                 "Cannot tell: too few questions to choose by for any difference, {n}.",
                 n=self.n_choosing,
             )
-        return phrase(
+        return message(
             "Take {take}: no other can be compared."
             if verdict == "only"
             else "Cannot tell: on {n} questions none of {alike} settings is told from the best, "
@@ -211,8 +211,8 @@ class Tuning(Result):
         """The number on the questions that chose, and on those that did not."""
         estimate = self.held_out
         if estimate is None or self.take is None:
-            return phrase("{metric} has no value on questions held out.", metric=self.metric)
-        return phrase(
+            return message("{metric} has no value on questions held out.", metric=self.metric)
+        return message(
             "{metric}: {mean} on the {n} questions that chose, {held}{ends} on the {rest} held "
             "out, shrunk by {by} for the test there."
             if estimate.shrunk_by >= _SEEN
@@ -235,7 +235,7 @@ class Tuning(Result):
         estimate = self.held_out
         if estimate is None or estimate.simpler is None:
             return ""
-        return phrase(
+        return message(
             "There it has the same mean as {best}."
             if abs(estimate.difference) <= TOLERANCE
             else "{simpler} is simpler and could not be told from it on the former, but was {by} "
@@ -261,7 +261,7 @@ class Tuning(Result):
         if "nothing_found" in before.values:
             advices.append(replace(before, supported=True, cautions=()))
         elif comparison.leader is not None and self.take != (best := comparison.best):
-            text = phrase(
+            text = message(
                 "Over all questions, those that chose among them, {best} has the best {metric}. "
                 "What else is said here, and the marks of tables, is about that and chooses no "
                 "setting.",
@@ -284,7 +284,7 @@ class Tuning(Result):
     def full(self) -> Iterator[Part]:
         """The same under a heading."""
         yield Heading(
-            phrase(
+            message(
                 "Which setting to take, by {metric} (match: {match})",
                 metric=self.metric,
                 match=self.match,
@@ -300,29 +300,29 @@ class Tuning(Result):
             if most is None or place < most or setting.name == self.take
         ]
         columns = [
-            phrase("setting"),
-            phrase("{metric}, choosing", metric=self.metric),
-            phrase("held out"),
-            phrase("tokens"),
-            phrase("median time"),
-            phrase("verdict"),
+            message("setting"),
+            message("{metric}, choosing", metric=self.metric),
+            message("held out"),
+            message("tokens"),
+            message("median time"),
+            message("verdict"),
         ]
         n_hidden = len(self.settings) - len(shown)
-        note = phrase(
+        note = message(
             "≈ not told from the best, ▼ told to be worse (at {confidence:.0%}, the largest "
             "difference of all settings under random signs); ◆ none better in quality, context and "
             "time at once",
             confidence=self.confidence,
         )
-        more = phrase("and {n} more: --full", n=n_hidden) if n_hidden else ""
+        more = message("and {n} more: --full", n=n_hidden) if n_hidden else ""
         return Table(
             columns, [self._row(result) for result in shown], note=joined("; ", (note, more))
         )
 
     def _row(self, result: SettingResult) -> list[Cell]:
-        mark = phrase("✗ failed") if result.failed else "▼" if result.told_apart else "≈"
+        mark = message("✗ failed") if result.failed else "▼" if result.told_apart else "≈"
         if result.name == self.best:
-            mark = phrase("best ≈")
+            mark = message("best ≈")
         is_taken = result.name == self.take
         style = "bold" if is_taken else "dim" if result.failed else ""
         cells: list[str | Cell] = [
@@ -330,7 +330,7 @@ class Tuning(Result):
             number(result.held_out),
             "-" if result.tokens is None else f"{result.tokens:.0f}",
             "-" if result.seconds is None else duration(result.seconds),
-            joined(" ", (phrase("take") if is_taken else "", mark, "◆" * result.on_front)),
+            joined(" ", (message("take") if is_taken else "", mark, "◆" * result.on_front)),
         ]
         name = Cell(result.name, style, result.failed, code=True)
         return [name, *(cell if isinstance(cell, Cell) else Cell(cell, style) for cell in cells)]

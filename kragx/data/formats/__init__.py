@@ -16,7 +16,7 @@ from kragx.data.formats.trec import QRELS
 from kragx.ground.entry_points import plugins
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.plugins import load
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 FORMATS: Mapping[str, Format] = {
     reader.name: reader
@@ -40,7 +40,7 @@ def format_named(name: str) -> Format:
     if name in FORMATS:
         return FORMATS[name]
     if name not in plugins("formats"):
-        problem = phrase("unknown value {value!r}", value=name)
+        problem = message("unknown value {value!r}", value=name)
         raise UsageError(problem, field="format", remedy=nearest(name, format_names()))
     plugin = plugins("formats")[name]
     added = load(plugin.path)

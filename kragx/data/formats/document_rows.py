@@ -16,7 +16,7 @@ from kragx.data.problems import Problems
 from kragx.data.text import read_number
 from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
 from kragx.ground.errors import DataError, nearest, shorten
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 Role = Literal["gold", "results"]
 """What a table with a row for each document may hold."""
@@ -58,11 +58,11 @@ _INSTEAD = {"query_id": "query", "query": "query_id", "doc_id": "text", "text": 
 _MARKS = {mark for form in FORMATS.values() for mark in form.marks}.difference(*NAMES.values())
 
 _UNEXPECTED: Mapping[Role, str] = {
-    "gold": phrase(
+    "gold": message(
         "what was retrieved, and no grades, where gold is expected; name their column, --column "
         "grade=..., or say --as gold, which takes each document for relevant"
     ),
-    "results": phrase(
+    "results": message(
         "grades, and neither ranks nor scores, where results are expected; --as results takes the "
         "order of the rows"
     ),
@@ -150,7 +150,7 @@ class DocumentRows:
         for name, column in columns.items():
             stands_in = {name, _INSTEAD.get(name)} & fields.keys()
             if column not in header and name in NAMES and name not in unused and not stands_in:
-                problem = phrase("no column {column!r}", column=column)
+                problem = message("no column {column!r}", column=column)
                 error = DataError(problem, remedy=nearest(column, header))
                 raise error.within(f"columns.{name}", path=problems.file)
         return cls(fields, named, problems, expected, role)
@@ -187,7 +187,7 @@ class DocumentRows:
             if self._key in cells:
                 by_question.setdefault(cells[self._key], []).append((line, row, cells))
             else:
-                self._report(line, cells, self._key, phrase("missing; of which question is it?"))
+                self._report(line, cells, self._key, message("missing; of which question is it?"))
         records, rankings = [], {}
         for query_id, of_question in by_question.items():
             record: dict[str, Any] = {"query_id": query_id}
@@ -271,7 +271,7 @@ class DocumentRows:
             first, _, fields[name] = values[0]
             for line, cells, value in values[1:]:
                 if value != fields[name]:
-                    problem = phrase(
+                    problem = message(
                         "{value} here, and {other} on line {line}; a question has one {name}: keep "
                         "one, or give the column another name if it is of documents",
                         value=_shown(value),
@@ -297,7 +297,7 @@ class DocumentRows:
             document["text"] = ""  # a chunk in which nothing stands has its rank all the same
         if not document:
             name = "text" if "text" in self.fields else "doc_id"
-            self._report(line, cells, name, phrase("missing; a document needs a text or an id"))
+            self._report(line, cells, name, message("missing; a document needs a text or an id"))
             return None
         columns = self.fields.values()
         beside = {
@@ -317,7 +317,7 @@ class DocumentRows:
             key = document.get("id"), document.get("text")
             first, gold = golds.setdefault(key, (line, {**document, "grade": grade}))
             if gold["grade"] != grade:
-                problem = phrase(
+                problem = message(
                     "{grade} here, and {other} on line {line} for the same document; keep one",
                     grade=f"{grade:g}",
                     other=f"{gold['grade']:g}",
@@ -336,7 +336,7 @@ class DocumentRows:
                 place = -number if order in ("score", "grade") else number
                 ranking.append((place, line, document | present(score=cells.get("score"))))
             elif "grade" not in cells:
-                self._report(line, cells, order, phrase("missing"))
+                self._report(line, cells, order, message("missing"))
         return sorted(ranking, key=lambda entry: entry[0])
 
     def _check_ranks(self, rankings: Mapping[str, _Ranking]) -> None:
@@ -348,7 +348,7 @@ class DocumentRows:
         for query_id, ranking in rankings.items():
             for (rank, _, above), (place, line, below) in pairwise(ranking):
                 if rank == place:
-                    problem = phrase(
+                    problem = message(
                         "{rank} stands twice for the question; each rank has one document",
                         rank=f"{rank:g}",
                     )
@@ -358,7 +358,7 @@ class DocumentRows:
                     turns[score > before].append((line, score, before))
         if all(turns.values()) and not self._decided:
             line, score, before = min(turns.values(), key=len)[0]
-            problem = phrase(
+            problem = message(
                 "{score} behind {before}: ranks and scores disagree; say which of them counts, "
                 "{rank} or {by_score}",
                 score=f"{score:g}",
@@ -396,11 +396,11 @@ def _shown(value: object) -> str:
 def _question_back(column: str | None) -> str:
     """What is asked where a table may hold both, with the column of its only number."""
     if column is None:
-        return phrase(
+        return message(
             "documents without rank, score or grade may be gold or results: say --as gold or "
             "--as results"
         )
-    return phrase(
+    return message(
         "what stands in {column!r} may be grades or scores: say --as gold or --as results, if "
         "need be to kragx convert (in a config or in Python columns: {gold} or {results})",
         column=column,

@@ -32,7 +32,7 @@ from kragx.data.search_records import (
     stage_records,
 )
 from kragx.data.searches import Search, Stage
-from kragx.data.text import Mender
+from kragx.data.text import SurrogateRepair
 from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
 from kragx.ground.errors import DataError, shorten
 
@@ -120,7 +120,7 @@ class Fields:
     def __post_init__(self) -> None:
         key = self.record.get(self.format.key)
         self.query_id = None if key is None else str(key)
-        self.mender: Mender = self.problems.mender
+        self.repair: SurrogateRepair = self.problems.repair
 
     def report(
         self, name: str, message: str, level: Level = "error", *, of: Query | None = None
@@ -147,7 +147,7 @@ class Fields:
             answerable=self.flag("answerable"),
             reference=self.text("reference"),
             metadata=self.metadata(),
-            history=self._cleaned("history", as_turns, history, self.mender) or (),
+            history=self._cleaned("history", as_turns, history, self.repair) or (),
             forbidden=self.forbidden(),
             **self.stands_for(),
         )
@@ -176,14 +176,14 @@ class Fields:
         if value is None or (isinstance(value, str) and not value.strip()):
             self.report(name, "missing; each query needs an id of its own")
             return ""
-        return self._cleaned(name, clean_id, value, self.mender) or ""
+        return self._cleaned(name, clean_id, value, self.repair) or ""
 
     def text(self, name: str, *, is_required: bool = False) -> str | None:
         """A text."""
         value = self._of_type(name, str, "a text")
         if is_required and not (value or "").strip() and self.record.get(name) in (None, value):
             self.report(name, "missing; a question needs its text")
-        return None if value is None else self.mender.mend(value)
+        return None if value is None else self.repair.text(value)
 
     def texts(self, name: str, *, single: bool = True) -> list[str]:
         """A list of texts; `single`: a single text is one."""
@@ -192,7 +192,7 @@ class Fields:
         for position, text in enumerate(texts):
             if not isinstance(text, str):
                 self.report(f"{name}[{position}]", f"must be a text, not {shorten(text)}")
-        return [self.mender.mend(text) for text in texts if isinstance(text, str)]
+        return [self.repair.text(text) for text in texts if isinstance(text, str)]
 
     def flag(self, name: str) -> bool | None:
         """True or false."""
@@ -216,7 +216,7 @@ class Fields:
             if entry == []:
                 self.report(place, "an empty list; it should hold the ids that serve")
             members = entry if isinstance(entry, list) else [entry]
-            ids = [self._cleaned(place, needed_id, member, self.mender) for member in members]
+            ids = [self._cleaned(place, needed_id, member, self.repair) for member in members]
             groups[position] = tuple(dict.fromkeys(filter(None, ids)))
         return {position: group for position, group in groups.items() if group}
 
@@ -228,7 +228,7 @@ class Fields:
     def forbidden(self) -> tuple[Forbidden, ...] | None:
         """What must not come: items as in a gold file, or their ids; None where nobody says."""
         values = self.record.get(FORBIDDEN)
-        items = self._cleaned("", all_forbidden, values, self.mender)
+        items = self._cleaned("", all_forbidden, values, self.repair)
         if self.record.get(FORBIDDEN_IDS) is None:
             return items
         return (items or ()) + tuple(map(Forbidden, self.ids(FORBIDDEN_IDS)))
@@ -247,7 +247,7 @@ class Fields:
                 self.report(lists[0], "stands beside 'error', which says otherwise; keep one")
         elif "retrieved" in record:
             values = self._list("retrieved", "documents", null=False)
-            docs = self._cleaned("retrieved", as_docs, values, self.mender, "", False) or ()
+            docs = self._cleaned("retrieved", as_docs, values, self.repair, "", False) or ()
         elif record.get("retrieved_chunk_ids") is not None:
             docs = tuple(map(Doc, self.ids("retrieved_chunk_ids")))
         elif record.get(SEARCHES) is None:
@@ -266,10 +266,10 @@ class Fields:
         searches = [] if values is None else values
         if searches == stages == []:
             return (), ()
-        numbered = NumberedDocs(docs, self.mender, distinct=bool(searches))
+        numbered = NumberedDocs(docs, self.repair, distinct=bool(searches))
         return (
-            self._cleaned(SEARCHES, as_searches, searches, numbered, self.mender) or (),
-            self._cleaned("stages", as_stages, stages, numbered, self.mender) or (),
+            self._cleaned(SEARCHES, as_searches, searches, numbered, self.repair) or (),
+            self._cleaned("stages", as_stages, stages, numbered, self.repair) or (),
         )
 
     def _of_type(self, name: str, kind: type[_Cleaned], words: str) -> _Cleaned | None:
@@ -288,11 +288,14 @@ class Fields:
         return self._of_type(name, list, f"a list of {kind}") or []
 
     def _each(
-        self, name: str, clean: Callable[[Any, Mender], _Cleaned | None], entries: list[Any]
+        self,
+        name: str,
+        clean: Callable[[Any, SurrogateRepair], _Cleaned | None],
+        entries: list[Any],
     ) -> Iterator[tuple[int, _Cleaned]]:
         """What `clean` makes of the entries of a list, with their positions, of those it takes."""
         for position, entry in enumerate(entries):
-            value = self._cleaned(f"{name}[{position}]", clean, entry, self.mender)
+            value = self._cleaned(f"{name}[{position}]", clean, entry, self.repair)
             if value is not None:
                 yield position, value
 

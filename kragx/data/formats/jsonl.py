@@ -23,9 +23,9 @@ from typing import IO, Any
 import jiter
 
 from kragx.data.problems import Problems
-from kragx.data.text import Mender
+from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, UsageError, inside, shorten
-from kragx.ground.printing import inert, phrase
+from kragx.ground.printing import inert, message
 
 MOST_UNPACKED = 512 << 20
 """Bytes that any packed file may unpack to."""
@@ -65,19 +65,19 @@ def read_records(
         if not raw.strip():
             continue
         try:
-            record = json_value(raw, problems.mender)
+            record = json_value(raw, problems.repair)
             if isinstance(record, dict):
                 yield number, record
                 continue
-            message = f"a JSON object is expected, not {shorten(record)}"
-            message += "; each line must hold one query"
+            wording = f"a JSON object is expected, not {shorten(record)}"
+            wording += "; each line must hold one query"
         except DataError as error:
-            message = str(error)
+            wording = str(error)
         except UnicodeDecodeError as error:
-            message = not_utf_8(error)
+            wording = not_utf_8(error)
         except (ValueError, RecursionError) as error:
-            message = f"not valid JSON: {_reason(error)}; each line must hold one whole JSON object"
-        problems.add(number, None, message)
+            wording = f"not valid JSON: {_reason(error)}; each line must hold one whole JSON object"
+        problems.add(number, None, wording)
 
 
 def not_utf_8(error: UnicodeDecodeError) -> str:
@@ -106,7 +106,9 @@ def first_line(path: str | Path) -> str:
     return ""
 
 
-def read_whole(path: str | Path, first: str, mender: Mender) -> tuple[Any, list[int]] | None:
+def read_whole(
+    path: str | Path, first: str, repair: SurrogateRepair
+) -> tuple[Any, list[int]] | None:
     """The JSON value that a file is as a whole, and on which lines the entries of a list begin.
 
     None if it is JSON Lines, also if those are broken.
@@ -114,7 +116,7 @@ def read_whole(path: str | Path, first: str, mender: Mender) -> tuple[Any, list[
     Args:
         path: the file.
         first: its first line.
-        mender: replaces lone surrogates.
+        repair: replaces lone surrogates.
 
     Raises:
         DataError: it is neither one value nor JSON Lines.
@@ -131,7 +133,7 @@ def read_whole(path: str | Path, first: str, mender: Mender) -> tuple[Any, list[
     try:
         with inside(path=str(path)):
             text = raw.decode("utf-8-sig", "surrogatepass")
-            value = json_value(text, mender)
+            value = json_value(text, repair)
             return value, entry_lines(text) if isinstance(value, list) else []
     except DataError:
         raise
@@ -140,7 +142,7 @@ def read_whole(path: str | Path, first: str, mender: Mender) -> tuple[Any, list[
         if is_lines or is_whole or isinstance(error, UnicodeDecodeError):
             return None
         line = getattr(error, "lineno", 1)
-        problem = phrase("not valid JSON: {reason}", reason=getattr(error, "msg", _reason(error)))
+        problem = message("not valid JSON: {reason}", reason=getattr(error, "msg", _reason(error)))
         raise DataError(problem, path=f"{path}:{line}") from None
 
 
@@ -169,7 +171,7 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def json_value(raw: str | bytes, mender: Mender) -> Any:
+def json_value(raw: str | bytes, repair: SurrogateRepair) -> Any:
     """The value of a JSON text, its keys unique, without lone surrogates (in keys neither).
 
     Raises:
@@ -185,7 +187,7 @@ def json_value(raw: str | bytes, mender: Mender) -> Any:
     # bytes that strict UTF-8 refuses.
     value = json.loads(data.decode("utf-8", "surrogatepass"), object_pairs_hook=unique_keys)
     text = json.dumps(value, ensure_ascii=False)
-    mended = mender.mend(text)
+    mended = repair.text(text)
     if mended == text:
         return value
     return json.loads(mended, object_pairs_hook=unique_keys)  # two keys may have become one
@@ -243,7 +245,7 @@ def read_object(path: Path, kind: str) -> dict[str, Any]:
         DataError: it holds something else.
     """
     try:
-        value = json_value(path.read_bytes(), Mender())
+        value = json_value(path.read_bytes(), SurrogateRepair())
         if isinstance(value, dict):
             return value
         reason = "no JSON object"
@@ -276,7 +278,7 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
     try:
         packed = place.open("rb", BUFFER)
     except (OSError, ValueError) as error:  # of a name that holds NUL
-        problem = phrase("{path}: cannot be read: {reason}", path=path, reason=_reason(error))
+        problem = message("{path}: cannot be read: {reason}", path=path, reason=_reason(error))
         raise DataError(problem) from None
     is_packed = str(path).endswith(".gz")
     with (
@@ -293,7 +295,7 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
-        return phrase("No such file or directory")
+        return message("No such file or directory")
     if isinstance(error, RecursionError):
         return "nested too deeply"
     return (isinstance(error, OSError) and error.strerror) or str(error)
@@ -313,7 +315,7 @@ def read_text(path: str | Path) -> str:
             raise DataError("larger than {value} MB", path=str(path), value=LARGEST_TEXT >> 20)
         return raw.decode("utf-8-sig")
     except OSError as error:
-        problem = phrase("cannot be read: {reason}", reason=_reason(error))
+        problem = message("cannot be read: {reason}", reason=_reason(error))
         raise DataError(problem, path=str(path)) from None
     except UnicodeDecodeError:
         raise DataError("not UTF-8; save the file as UTF-8", path=str(path)) from None
@@ -364,7 +366,7 @@ def write_records(records: Iterable[Mapping[str, Any]], path: str | Path) -> Non
     """
     with nullcontext(sys.stdout) if str(path) == "-" else open_text(path) as file:
         for record in records:
-            file.write(Mender().mend(to_json(record)) + "\n")
+            file.write(SurrogateRepair().text(to_json(record)) + "\n")
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
@@ -377,7 +379,7 @@ def to_json(value: Any, indent: int | None = None) -> str:
         )
         return to_json(copy, indent)
     # Half a pair is no text: JSON of other languages refuses it even by its number.
-    return text if text.isprintable() else inert(Mender().mend(text), "\\u{:04x}")
+    return text if text.isprintable() else inert(SurrogateRepair().text(text), "\\u{:04x}")
 
 
 @contextmanager

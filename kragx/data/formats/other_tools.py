@@ -228,7 +228,7 @@ def _llamaindex(fields: Fields) -> Read:
                 of_query.report(f"relevant_docs.{query_id}", f"id {doc_id!r} is not in the corpus")
         texts = (corpus.get(doc_id) for doc_id in ids)
         golds = tuple(
-            Gold(doc_id, fields.mender.mend(entry) if isinstance(entry, str) else None)
+            Gold(doc_id, fields.repair.text(entry) if isinstance(entry, str) else None)
             for doc_id, entry in zip(ids, texts)
         )
         text = of_query.text(f"queries.{query_id}", is_required=True)
@@ -312,6 +312,6 @@ def read_submission(path: str | Path, gold: GoldDataset) -> tuple[GoldDataset, R
         raise DataError(
             "{place}: the file holds no row; one JSON object a line is expected", place=path
         )
-    dataset = GoldDataset(tuple(queries), gold.name, problems.mender.surrogates)
+    dataset = GoldDataset(tuple(queries), gold.name, problems.repair.surrogates)
     left_out = [query.id for query in gold if query.id not in eval_ids]
     return dataset, Run(results, name=file_name(path)), left_out

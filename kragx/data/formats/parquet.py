@@ -29,10 +29,10 @@ from kragx.data.formats.jsonl import check_unpacked, json_value, replacing, to_j
 from kragx.data.gold import Query
 from kragx.data.runs import Retrieved
 from kragx.data.search_records import SEARCHES
-from kragx.data.text import Mender
+from kragx.data.text import SurrogateRepair
 from kragx.data.weights import INCLUSION, WEIGHT
 from kragx.ground.errors import DataError, UsageError, inside, needing
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -110,7 +110,7 @@ class ParquetTable:
     def rules(self) -> dict[str, Any]:
         """The rules of the gold set, which its schema holds; empty where there are none."""
         about = self.schema().metadata or {}
-        rules = json_value(about[RULES_KEY], Mender()) if RULES_KEY in about else {}
+        rules = json_value(about[RULES_KEY], SurrogateRepair()) if RULES_KEY in about else {}
         return rules if isinstance(rules, dict) else {}
 
     def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -215,7 +215,7 @@ def _without_null(value: Any, name: str = "") -> Any:
         }
     if name in _JSON and isinstance(value, str):
         with suppress(ValueError, RecursionError, DataError):
-            return json_value(value, Mender())
+            return json_value(value, SurrogateRepair())
     return value
 
 
@@ -303,12 +303,12 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _cell(name: str, value: Any) -> Any:
     if name in _JSON:
-        return Mender().mend(to_json(value))
+        return SurrogateRepair().text(to_json(value))
     if name == "score":
         return None if value is None else float(value)  # in JSON infinity is a name
     if isinstance(value, list):
         return [_row(part) if isinstance(part, dict) else _cell(name, part) for part in value]
-    return Mender().mend(value) if isinstance(value, str) else value
+    return SurrogateRepair().text(value) if isinstance(value, str) else value
 
 
 # -- where files are: one, several, a folder, a pattern, or an address such as s3:// --------------
@@ -387,7 +387,7 @@ def files_of(source: object) -> list[str]:
     if not names:
         reason = "no such file" if pattern or is_address(name) else f"no {ENDING} file in it"
         raise DataError(
-            phrase("cannot be read: {reason}", reason=reason), path=shown(name), remedy=_NAME
+            message("cannot be read: {reason}", reason=reason), path=shown(name), remedy=_NAME
         )
     return sorted(names)
 

@@ -23,7 +23,7 @@ from kragx.data.formats.jsonl import check_unpacked, ending, json_value, open_by
 from kragx.data.formats.parquet import ParquetTable
 from kragx.data.formats.text_files import GUESSED, decoded
 from kragx.data.problems import Level, Problems
-from kragx.data.text import Mender, read_number
+from kragx.data.text import SurrogateRepair, read_number
 from kragx.data.weights import REMEDIES
 from kragx.ground.errors import DataError, UsageError, inside, nearest, needing, shorten
 
@@ -390,7 +390,7 @@ def json_cell(text: str) -> Any:
     Raises:
         DataError: it is neither, or is JSON in which a key stands twice.
     """
-    for read in (lambda cell: json_value(cell, Mender()), ast.literal_eval):
+    for read in (lambda cell: json_value(cell, SurrogateRepair()), ast.literal_eval):
         try:
             return read(text)
         except DataError:

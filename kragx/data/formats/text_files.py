@@ -16,7 +16,7 @@ from kragx.data.formats.jsonl import ending, open_bytes
 from kragx.data.problems import DataWarning
 from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import DataError, UsageError, inside, nearest, needing
-from kragx.ground.printing import joined, phrase
+from kragx.ground.printing import joined, message
 
 GUESSED = "cp949"
 """The code page in which Korean Windows saves CSV; tried for what is not UTF-8."""
@@ -80,14 +80,14 @@ class TextFiles:
 
     def warn(self) -> None:
         """Say in a line what was left out, and what was guessed."""
-        left_out = phrase(
+        left_out = message(
             "files left out (links, or other kinds than {kinds})", kinds=" ".join(ENDINGS)
         )
-        guessed = phrase("not UTF-8, so read as {encoding}", encoding=GUESSED)
+        guessed = message("not UTF-8, so read as {encoding}", encoding=GUESSED)
         counts = {left_out: self.n_left_out, guessed: self.n_guessed}
         if parts := [joined(": ", [name, str(n)]) for name, n in counts.items() if n]:
-            message = joined(": ", [str(self.place), joined("; ", parts)])
-            warnings.warn(message, DataWarning, stacklevel=outside())
+            wording = joined(": ", [str(self.place), joined("; ", parts)])
+            warnings.warn(wording, DataWarning, stacklevel=outside())
 
 
 def _of_html(page: str) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
 
-from kragx.data import Mender, as_docs
+from kragx.data import SurrogateRepair, as_docs
 from kragx.data.documents import is_doc
 from kragx.data.searches import UNTOLD
 from kragx.evaluation.answers import reason_of
@@ -164,7 +164,7 @@ def _returned(output: object) -> dict[str, Any]:
         return {}
     try:
         # At once: rerankers are known to change the documents that they were given.
-        return {"documents": as_docs(output, Mender(), "stage"), "returned": tuple(output)}
+        return {"documents": as_docs(output, SurrogateRepair(), "stage"), "returned": tuple(output)}
     except DataError as broken:
         return {"error": reason_of(broken)}
 

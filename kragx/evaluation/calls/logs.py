@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kragx.data import Doc, GoldDataset, Mender, Query, Retrieved, Run, normalise
+from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, SurrogateRepair, normalise
 from kragx.data.formats.jsonl import foreign_json, open_bytes
 from kragx.data.problems import DataWarning
 from kragx.evaluation.calls.tool_answers import as_json, documents_of_tool
@@ -122,7 +122,9 @@ class LogReader:
         if not self.paths.paths:
             return documents_of_tool(content, artifact)
         try:
-            docs = self.paths.read(_parsed(content if structured is None else structured), Mender())
+            docs = self.paths.read(
+                _parsed(content if structured is None else structured), SurrogateRepair()
+            )
         except DataError as problem:
             # Not yet raised: another tool answers otherwise; wrong are paths that never fit.
             self._problem = self._problem or problem

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, TypeVar, overload
 
-from kragx.data import Doc, Mender
+from kragx.data import Doc, SurrogateRepair
 from kragx.data.documents import ranked
 from kragx.data.searches import Search, Searches
 from kragx.evaluation.answers import reason_of
@@ -20,7 +20,7 @@ from kragx.evaluation.calls.call import Call, CallRecording, searches_made
 from kragx.evaluation.calls.tool_answers import documents_in, words_of
 from kragx.ground.caller_warnings import warn
 from kragx.ground.errors import DataError, UsageError, shorten
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Reader = Callable[[Any], Any]
@@ -199,7 +199,7 @@ def record_searches() -> Iterator[SearchRecording]:
     finally:
         if recording.has_lost:
             warn(
-                phrase(
+                message(
                     "not all searches are recorded: some were made in threads that do not know for "
                     "which question; start them with contextvars.copy_context().run"
                 ),
@@ -407,7 +407,7 @@ def _unless_broken(name: str, field: str) -> Iterator[None]:
         yield
     except Exception as error:
         warn(
-            phrase(
+            message(
                 "{tool}: {field} of what it returned are unknown: {reason}",
                 tool=name,
                 field=field,
@@ -418,4 +418,4 @@ def _unless_broken(name: str, field: str) -> Iterator[None]:
 
 
 def _documents(answer: Any) -> tuple[Doc, ...]:
-    return ranked(answer, Mender(), "documents")
+    return ranked(answer, SurrogateRepair(), "documents")

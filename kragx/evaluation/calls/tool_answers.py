@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from kragx.data import Doc, Mender, as_docs
+from kragx.data import Doc, SurrogateRepair, as_docs
 from kragx.data.documents import TEXT_FIELDS, is_doc, is_pair
 from kragx.data.formats.jsonl import foreign_json
 from kragx.ground.errors import DataError
@@ -122,7 +122,7 @@ def _in_mapping(answer: Mapping[str, Any]) -> tuple[Doc, ...] | None:
 
 def _in_list(entries: Sequence[object]) -> tuple[Doc, ...] | None:
     try:
-        return as_docs(map(_document, entries), Mender(), "answer", strings=False)
+        return as_docs(map(_document, entries), SurrogateRepair(), "answer", strings=False)
     except DataError:
         return None
 

@@ -25,7 +25,7 @@ from kragx.evaluation.forbidden.marking import (
     versions_of,
 )
 from kragx.ground.caller_warnings import warn
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.matchers import MatchWarning
 from kragx.matchers.texts import TextsMatcher
 from kragx.metrics import Bools, ForbiddenMarks
@@ -95,7 +95,7 @@ class Beyond:
     def warn(self) -> None:
         """Say that items can match nothing, once all questions are known, and what to do."""
         if self.n_lost:
-            problem = phrase(
+            problem = message(
                 "forbidden items that can match nothing: {n}; whether their questions leak is not "
                 "known: these are ids that neither results nor corpus have (name the corpus that "
                 "has them), or texts where ids are compared (compare texts: match 'overlap')",
@@ -104,7 +104,7 @@ class Beyond:
             warn(problem, MatchWarning)
         for (rule, path, is_of_query), (n_lacking, n) in self.lacking.items():
             if n_lacking and (is_of_query or n_lacking == n):
-                problem = phrase(
+                problem = message(
                     "rule {rule}: {n} of {of} questions have no {path}, and it says nothing of them"
                     if is_of_query
                     else "rule {rule}: none of {of} retrieved documents has {path}",

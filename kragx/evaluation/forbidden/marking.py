@@ -21,7 +21,7 @@ from kragx.data.forbidden import SUPERSEDED_BY, Forbidden, check_cycle, stretch_
 from kragx.data.gold import cut
 from kragx.data.rules import UNKNOWN, Condition, Rule, compared, distinct_key
 from kragx.ground.errors import DataError, inside
-from kragx.matchers import Notes, matching
+from kragx.matchers import Diagnostics, matching
 from kragx.matchers.texts import TextsMatcher
 from kragx.metrics import Bools, Ints
 
@@ -233,7 +233,7 @@ def _carriers(
     is_meant = (texts.n_texts > 0)[lists.of_text] & (lists.numbers >= 0)
     # In the place of gold, so that the very rule that finds gold finds these.
     pairs = replace(batch, golds=Entries(texts), docs=Entries(lists.those(is_meant)), more={})
-    table = matching.match_batches([pairs], matcher, Notes())
+    table = matching.match_batches([pairs], matcher, Diagnostics())
     doc, gold = table.pair_doc[table.matched], table.pair_gold[table.matched]
     carriers: dict[int, set[int]] = {number: set() for number in readable.tolist()}
     # Pairs count the documents that were compared; these are their rows among all of the batch.

@@ -37,8 +37,8 @@ from kragx.evaluation.parts.workers import engine_of
 from kragx.evaluation.searching.searching import unmatched
 from kragx.ground.errors import UsageError, needing
 from kragx.ground.plugins import check_arguments
-from kragx.ground.printing import phrase
-from kragx.matchers import Notes, matching
+from kragx.ground.printing import message
+from kragx.matchers import Diagnostics, matching
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.metrics.engine import warn_above_1
 from kragx.metrics.leaks import check_kinds
@@ -136,9 +136,12 @@ def evaluate_in_parts(
     score = partial(scored, criteria=criteria, plan=plan, folder=tables, settings=settings)
     engine, parts = engine_of(workers, *deciders), parts_of(results.rows)
     work = (score(part) for part in parts) if engine is None else engine.map(score, parts)
-    total, are_kept = ScoredPart(key="", stats=results.stats, notes=Notes()), dict[str, bool]()
+    total, are_kept = (
+        ScoredPart(key="", stats=results.stats, diagnostics=Diagnostics()),
+        dict[str, bool](),
+    )
     is_shown = False if any(decider.judges for decider in deciders) else None  # it shows its own
-    for part in passing(results, total.notes, work, phrase("scored parts"), is_shown):
+    for part in passing(results, total.diagnostics, work, message("scored parts"), is_shown):
         total.add(part)
         are_kept[f"{part.key}.parquet"] = part.is_kept
     evaluation = _evaluation(total, results, criteria, forbidding).answered()
@@ -170,8 +173,8 @@ def _evaluation(
     """The numbers of all parts, as `evaluate` gives them."""
     if forbidding is not None and not _tells_forbidden(total, criteria):
         forbidding = None  # nothing is forbidden after all
-    sums, notes, matcher = total.sums, total.notes, criteria.matcher
-    matching.conclude(matcher, notes)
+    sums, diagnostics, matcher = total.sums, total.diagnostics, criteria.matcher
+    matching.conclude(matcher, diagnostics)
     facts = {}
     if criteria.facts_by is not None:
         facts = facts_counts(total.counts(FACTS), total.facts, criteria.facts_by)
@@ -191,7 +194,7 @@ def _evaluation(
     # No documents and pairs are known; of those that were answered only their number is asked.
     nothing = unmatched(np.zeros(n, np.int64), np.arange(n) < n_answered)
     table = replace(nothing, threshold=matcher.threshold, weights=weights)
-    evaluation = unmeasured(source, criteria, table, notes, sums, forbidding)
+    evaluation = unmeasured(source, criteria, table, diagnostics, sums, forbidding)
     counts = {**evaluation.counts, **facts}
     if forbidding is not None:
         counts[FORBIDDEN] = {**counts[FORBIDDEN], "n_unmatchable": total.beyond.n_lost}

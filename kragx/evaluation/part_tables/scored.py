@@ -33,9 +33,9 @@ from kragx.evaluation.match_source import Matches, MatchPlan, table_counts
 from kragx.evaluation.parts.source_parts import Part, PartResult, match_part
 from kragx.evaluation.spans import Reader
 from kragx.ground.errors import KragxError
-from kragx.matchers import MatchItem, MatchWarning, Notes, is_built_in
+from kragx.matchers import Diagnostics, MatchItem, MatchWarning, is_built_in
 from kragx.matchers.gold_siblings import GoldSample
-from kragx.matchers.items import Finding
+from kragx.matchers.items import Diagnostic
 from kragx.metrics import Floats, MetricScores, MetricSpec, compute
 from kragx.metrics.engine import MetricWarning, bounds_of
 from kragx.metrics.intervals import Ratio
@@ -61,43 +61,47 @@ VERSION = 9
 def _plain_stats(stats: StreamStats) -> dict[str, Any]:
     golds = stats.golds and TypeAdapter(GoldSample).dump_python(stats.golds, mode="json")
     plain = {name: getattr(stats, name) for name in _PASSED}
-    return {**plain, "surrogates": stats.mender.surrogates, "golds": golds}
+    return {**plain, "surrogates": stats.repair.surrogates, "golds": golds}
 
 
 def _stats_of(record: dict[str, Any]) -> StreamStats:
     golds = record["golds"] and TypeAdapter(GoldSample).validate_python(record["golds"])
     stats = StreamStats(**{name: record[name] for name in _PASSED}, golds=golds)
     stats.statuses = Counter(stats.statuses)
-    stats.mender.surrogates = int(record["surrogates"])
+    stats.repair.surrogates = int(record["surrogates"])
     return stats
 
 
-def _plain_notes(notes: Notes) -> dict[str, Any]:
+def _plain_notes(diagnostics: Diagnostics) -> dict[str, Any]:
     findings = [
-        [*key, type(finding).__name__, TypeAdapter(type(finding)).dump_python(finding, mode="json")]
-        for key, finding in notes.findings.items()
+        [
+            *key,
+            type(diagnostic).__name__,
+            TypeAdapter(type(diagnostic)).dump_python(diagnostic, mode="json"),
+        ]
+        for key, diagnostic in diagnostics.by_kind.items()
     ]
     # Nothing is asked for a table that stands there.
-    judging = notes.judging.kept() if "judging" in vars(notes) else None
+    judging = diagnostics.judging.kept() if "judging" in vars(diagnostics) else None
     judged = judging and {name: getattr(judging, name) for name in (*_JUDGED, "dialects")}
-    return {"counts": dict(notes), "findings": findings, "judging": judged}
+    return {"counts": dict(diagnostics), "findings": findings, "judging": judged}
 
 
-def _notes_of(record: Mapping[str, Any]) -> Notes:
-    notes = Notes(record["counts"])
-    classes: list[type[Finding]] = [Finding, *Finding.__subclasses__()]
+def _notes_of(record: Mapping[str, Any]) -> Diagnostics:
+    diagnostics = Diagnostics(record["counts"])
+    classes: list[type[Diagnostic]] = [Diagnostic, *Diagnostic.__subclasses__()]
     kinds = {kind.__name__: kind for kind in classes}
-    for kind, settings, name, finding in record["findings"]:
-        notes.findings[kind, settings] = TypeAdapter(kinds[name]).validate_python(finding)
+    for kind, settings, name, diagnostic in record["findings"]:
+        diagnostics.by_kind[kind, settings] = TypeAdapter(kinds[name]).validate_python(diagnostic)
     if (judging := record["judging"]) is not None:
         from kragx.judging.judgement_counts import Tally
 
-        notes.judging = Tally(**{name: judging[name] for name in _JUDGED})
-        notes.judging.dialects.update(judging["dialects"])
-    return notes
+        diagnostics.judging = Tally(**{name: judging[name] for name in _JUDGED})
+        diagnostics.judging.dialects.update(judging["dialects"])
+    return diagnostics
 
 
-_Notes = Annotated[Notes, PlainValidator(_notes_of), PlainSerializer(_plain_notes)]
+_Notes = Annotated[Diagnostics, PlainValidator(_notes_of), PlainSerializer(_plain_notes)]
 _Sums = Annotated[Counter[str], PlainValidator(Counter), PlainSerializer(dict)]
 _Stats = Annotated[StreamStats, PlainValidator(_stats_of), PlainSerializer(_plain_stats)]
 _Columns = Annotated[dict[str, list[Any]], PlainValidator(dict.fromkeys), PlainSerializer(list)]
@@ -124,8 +128,8 @@ class ScoredPart(PartResult):
 
     key: str
     stats: _Stats
-    notes: _Notes
-    facts: _Notes = field(default_factory=Notes)
+    diagnostics: _Notes
+    facts: _Notes = field(default_factory=Diagnostics)
     readers: list[Reader] = field(default_factory=list)
     values: _Columns = field(default_factory=dict)
     sums: _Sums = field(default_factory=Counter)
@@ -220,7 +224,7 @@ def scored(
         return stored
     matched = match_part(part, plan, hashes=True)
     items, matched.stats.kept = matched.stats.kept or [], None
-    result = ScoredPart(key=path.stem, stats=matched.stats, notes=matched.notes)
+    result = ScoredPart(key=path.stem, stats=matched.stats, diagnostics=matched.diagnostics)
     try:
         with warnings.catch_warnings():  # it is said of all questions
             warnings.simplefilter("ignore", MetricWarning)
@@ -260,7 +264,7 @@ def _compute(
     if evidence is not None:
         result.readers = [*evidence.readers.values()]
         if (facts := evidence.matched_facts) is not None:
-            result.facts = facts.notes
+            result.facts = facts.diagnostics
             result.sums.update({f"{FACTS}{name}": n for name, n in facts.n.items()})
 
 

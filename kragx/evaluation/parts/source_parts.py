@@ -13,14 +13,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
-from kragx.data import LackingError, Mender, Reading
+from kragx.data import LackingError, Reading, SurrogateRepair
 from kragx.data.batch import Batch, Row, batches_of
 from kragx.data.formats.parquet import ParquetTable, files_of, shown
 from kragx.evaluation.inputs import Source, StreamStats
 from kragx.evaluation.match_source import Matches, MatchPlan, match_stream
 from kragx.evaluation.parts.workers import Engine
-from kragx.ground.printing import phrase, progress_bar
-from kragx.matchers import Notes, matching
+from kragx.ground.printing import message, progress_bar
+from kragx.matchers import Diagnostics, matching
 from kragx.matchers.gold_siblings import GoldSample, compares_gold
 
 PART_BYTES = 16 << 20
@@ -73,7 +73,7 @@ class Part:
                 return hashlib.sha256(self.content.read()).hexdigest()
         return hashlib.sha256(pickle.dumps(self.content)).hexdigest()
 
-    def batches(self, mender: Mender) -> Iterator[Batch]:
+    def batches(self, repair: SurrogateRepair) -> Iterator[Batch]:
         """Its questions, many at once; what is wrong is said with the line of the whole file."""
         match self.content:
             case ParquetTable():
@@ -83,7 +83,7 @@ class Part:
                 reading = Reading(self.file, part.format, strict=True, lines=lines)
             case rows:
                 return batches_of(rows)  # whoever has read them has counted surrogates
-        reading.problems.mender = mender
+        reading.problems.repair = repair
         return reading.batches()
 
 
@@ -107,7 +107,7 @@ def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
     # Of what is packed, or comes from a pipe, no other process can begin in the middle.
     if not rows.by_lines or rows.is_read_once or str(rows.path).endswith(".gz"):
         return _in_rows(chain([first], stream), rows.problems.file)
-    rows.problems.mender.surrogates = 0  # as these lines are read again
+    rows.problems.repair.surrogates = 0  # as these lines are read again
     assert rows.format is not None
     return _lines_of(str(rows.path), rows.format.name)
 
@@ -142,7 +142,7 @@ class PartResult:
     """What came of a part: what is known of its questions, and what the matcher noted."""
 
     stats: StreamStats
-    notes: Notes
+    diagnostics: Diagnostics
 
 
 @dataclass(kw_only=True)
@@ -156,20 +156,22 @@ def match_part(part: Part, plan: MatchPlan, *, hashes: bool) -> MatchedPart:
     """Match a part, in whichever process, with hashes of its gold where nobody has all of it."""
     sample = GoldSample() if compares_gold(plan.matcher) else None
     stats = StreamStats(hashes=[] if hashes else None, golds=sample)
-    notes = Notes()
-    matches = match_stream(part.batches(stats.mender), stats, plan, notes)
-    return MatchedPart(stats=stats, notes=notes, matches=matches)
+    diagnostics = Diagnostics()
+    matches = match_stream(part.batches(stats.repair), stats, plan, diagnostics)
+    return MatchedPart(stats=stats, diagnostics=diagnostics, matches=matches)
 
 
-def match_in_parts(source: Source, plan: MatchPlan, notes: Notes, engine: Engine) -> Matches:
+def match_in_parts(
+    source: Source, plan: MatchPlan, diagnostics: Diagnostics, engine: Engine
+) -> Matches:
     """`match_source` by others, with the same errors; or a `WorkerError`: a process died."""
     stats, parts = source.stats, list[Matches]()
     stats.kept = None if plan.keep is None else []
     work = partial(match_part, plan=plan, hashes=stats.hashes is not None)
     results = engine.map(work, parts_of(source.rows))
-    for result in passing(source, notes, results, phrase("matched parts")):
+    for result in passing(source, diagnostics, results, message("matched parts")):
         parts.append(result.matches)
-    matching.conclude(plan.matcher, notes)
+    matching.conclude(plan.matcher, diagnostics)
     return Matches.joined(*zip(*parts))
 
 
@@ -178,7 +180,7 @@ _Part = TypeVar("_Part", bound=PartResult)
 
 def passing(
     source: Source,
-    notes: Notes,
+    diagnostics: Diagnostics,
     results: Generator[_Part, None, None],
     title: str,
     is_shown: bool | None = None,
@@ -196,7 +198,7 @@ def passing(
                 if not stats.lines.keys().isdisjoint(result.stats.lines):
                     _read_whole(source)
                 stats.add(result.stats)
-                notes.merge(result.notes)
+                diagnostics.merge(result.diagnostics)
                 advance()
                 yield result
         except LackingError:

@@ -27,7 +27,7 @@ from kragx.ground.caller_warnings import warn
 from kragx.ground.entry_points import declared
 from kragx.ground.errors import UsageError, WorkerError, inside
 from kragx.ground.options import from_options
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.matchers import BaseMatcher, MatchWarning
 
 Item = TypeVar("Item")
@@ -116,7 +116,7 @@ def engine_of(workers: object, *matchers: BaseMatcher) -> Engine | None:
     if judge is None:
         return engine
     warn(
-        phrase(
+        message(
             "workers: {matcher!r} asks a judge, so it stays in this process; it waits for a "
             "server and not for the processor (its 'concurrency' says how often at once)",
             matcher=judge.name,

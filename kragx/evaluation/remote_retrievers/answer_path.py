@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from json import JSONDecodeError
 from typing import Annotated, Any
 
-from kragx.data import Doc, Mender, as_docs
+from kragx.data import Doc, SurrogateRepair, as_docs
 from kragx.data.formats.jsonl import foreign_json
 from kragx.evaluation.answers import Mended, documents_of
 from kragx.ground.errors import DataError, UsageError, shorten
@@ -153,13 +153,13 @@ class AnswerPaths:
         paths = {option.name: getattr(self, option.name) for option in fields(AnswerPaths)}
         return {name: path for name, path in paths.items() if path is not None}
 
-    def read(self, answer: Any, mender: Mender) -> tuple[Doc, ...]:
+    def read(self, answer: Any, repair: SurrogateRepair) -> tuple[Doc, ...]:
         """The ranked documents of an answer; without paths as `documents_of` finds them.
 
         Raises:
             DataError: they are not where they should be, or are none.
         """
-        return documents_of(self.hits(answer) if self.paths else answer, mender)
+        return documents_of(self.hits(answer) if self.paths else answer, repair)
 
     def read_json(
         self, body: str, answered: str, kind: str = "", *, strings: bool = True, remedy: str = ""
@@ -176,11 +176,11 @@ class AnswerPaths:
         Raises:
             DataError: it has none, and is quoted.
         """
-        mender, is_found = Mender(), False
+        repair, is_found = SurrogateRepair(), False
         try:
             hits = self.hits(foreign_json(body, strict=True))
             is_found = True
-            return Mended(as_docs(hits, mender, "documents", strings=strings), mender.surrogates)
+            return Mended(as_docs(hits, repair, "documents", strings=strings), repair.surrogates)
         except ValueError as error:  # a DataError is one
             if is_found and remedy and self.are_plain:
                 error.remedy = remedy  # type: ignore[attr-defined]  # it is a DataError here

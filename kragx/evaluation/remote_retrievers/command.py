@@ -21,7 +21,7 @@ from kragx.data import Doc
 from kragx.evaluation.remote_retrievers.answer_path import QUOTED, AnswerPaths
 from kragx.ground.errors import DataError, KragxError, RetrieverError, UsageError, shorten
 from kragx.ground.options import check_options, fitting, optional, some_seconds
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.ground.secrets import Secrets
 
 MOST_BYTES = 32 << 20
@@ -42,7 +42,7 @@ def _command(value: Any) -> Any:
     if not is_list or not value or not all(isinstance(part, str) for part in value):
         remedy = f"perhaps {shlex.split(value)}" if isinstance(value, str) and value else ""
         raise UsageError(
-            phrase("a list of texts is expected, not {value}", value=shorten(value)), remedy=remedy
+            message("a list of texts is expected, not {value}", value=shorten(value)), remedy=remedy
         )
     return tuple(value)
 

@@ -2,11 +2,18 @@
 
 A result describes itself as `Line`s and `Table`s; they are printed in a terminal, shown as HTML in
 a notebook and written as Markdown from the same description. Numbers have one form everywhere.
-Sentences are `phrase`s, which are English texts, and said in another language where one is asked
+Sentences are `message`s, which are English texts, and said in another language where one is asked
 for (`language`).
 """
 
-from kragx.ground.messages import Name as Name, joined as joined, phrase as phrase
+from kragx.ground.messages import Name as Name, joined as joined, message as message
+from kragx.ground.printing.localisation import (
+    in_language as in_language,
+    language as language,
+    listed as listed,
+    speaking as speaking,
+    spoken as spoken,
+)
 from kragx.ground.printing.markdown import as_html, as_markdown
 from kragx.ground.printing.parts import (
     Cell,
@@ -28,13 +35,6 @@ from kragx.ground.printing.parts import (
     signed as signed,
     visible as visible,
     warning as warning,
-)
-from kragx.ground.printing.phrases import (
-    in_language as in_language,
-    language as language,
-    listed as listed,
-    speaking as speaking,
-    spoken as spoken,
 )
 from kragx.ground.printing.progress import progress_bar as progress_bar
 from kragx.ground.printing.result import Result, Shown

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from html import escape
 from itertools import count, groupby
 
+from kragx.ground.printing.localisation import spoken
 from kragx.ground.printing.parts import Cell, Heading, Line, Part, Table, inert, visible
-from kragx.ground.printing.phrases import spoken
 
 
 def as_markdown(parts: Iterable[Part], *, language: str | None = None) -> str:

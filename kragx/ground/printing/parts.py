@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, inf, isclose, log10
 
-from kragx.ground.messages import Phrase, joined, phrase
+from kragx.ground.messages import Message, joined, message
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ _OBEYED = re.compile(
 )
 
 
-NEVER = phrase("never")
+NEVER = message("never")
 """How long it took to find what was not found."""
 
 
@@ -173,9 +173,9 @@ def limits(low: float, high: float) -> str:
     A lower limit of less than a thousandth of the upper one says nothing.
     """
     if low <= high / 1000:
-        return phrase("at most {high}", high=at_most(high))
+        return message("at most {high}", high=at_most(high))
     if high >= 1:
-        return phrase("at least {low}", low=_percent(low, floor))
+        return message("at least {low}", low=_percent(low, floor))
     return f"[{_percent(low, floor)}, {at_most(high)}]"
 
 
@@ -190,7 +190,7 @@ def _percent(share: float, rounded: Callable[[float], int]) -> str:
 
 def between(low: float, high: float) -> str:
     """Bounds of what is not known, in words: no interval, which has brackets."""
-    return phrase("{low} to {high}", low=number(low), high=number(high))
+    return message("{low} to {high}", low=number(low), high=number(high))
 
 
 def possible(low: float, high: float) -> str:
@@ -232,6 +232,6 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
-def counted(counts: Mapping[str, int] | Mapping[Phrase, int]) -> str:
+def counted(counts: Mapping[str, int] | Mapping[Message, int]) -> str:
     """Counts as people read them: ``timeout: 2, refusal: 1``."""
     return joined(", ", (joined(": ", [name, str(count)]) for name, count in counts.items()))

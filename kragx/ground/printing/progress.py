@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from html import escape
 from typing import Any
 
+from kragx.ground.printing.localisation import in_language
 from kragx.ground.printing.parts import visible
-from kragx.ground.printing.phrases import in_language
 
 _PAUSE = 0.1
 """Seconds between two pictures of a bar in a notebook, each of which goes to the browser."""

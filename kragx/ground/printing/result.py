@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from kragx.ground.json_values import plain_fields
+from kragx.ground.json_values import jsonable_fields
 from kragx.ground.printing.markdown import as_html, as_markdown
 from kragx.ground.printing.parts import Part
 from kragx.ground.printing.terminal import as_text, show
@@ -51,4 +51,4 @@ class Result(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return plain_fields(self)
+        return jsonable_fields(self)

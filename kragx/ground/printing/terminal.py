@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from kragx.ground.messages import Phrase
+from kragx.ground.messages import Message
+from kragx.ground.printing.localisation import in_language, spoken
 from kragx.ground.printing.parts import Cell, Part, Table, inert
-from kragx.ground.printing.phrases import in_language, spoken
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,7 +37,7 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def put(text: str) -> None:
-    """Write a text to standard output, a phrase in the language of results; it steers nothing."""
+    """Write a text to standard output, a message in the language of results; it steers nothing."""
     sys.stdout.write(inert(_shown_text(text)))
     sys.stdout.flush()
 
@@ -45,7 +45,7 @@ def put(text: str) -> None:
 def say(text: str) -> None:
     """Write to standard error what is no result.
 
-    It steers no terminal, and whatever it quotes, only kragx itself begins a line. A phrase is said
+    It steers no terminal, and whatever it quotes, only kragx itself begins a line. It is said
     in the language that results are shown in.
     """
     sys.stderr.write(re.sub(r"\n(?=\S)", "\n  ", inert(_shown_text(text))) + "\n")
@@ -53,13 +53,13 @@ def say(text: str) -> None:
 
 
 def _shown_text(text: str) -> str:
-    return in_language(text) if isinstance(text, Phrase) else text
+    return in_language(text) if isinstance(text, Message) else text
 
 
 def show(parts: Iterable[Part], out: Console | None = None, *, language: str | None = None) -> None:
     """Print a description; a table too wide for the window is split between its columns.
 
-    `language` is ``en`` or ``ko``; None for the one results are shown in (`phrases.language`).
+    `language` is ``en`` or ``ko``; None for the one results are shown in (`localisation.language`).
     """
     from rich.padding import Padding
     from rich.text import Text

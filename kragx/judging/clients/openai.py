@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from kragx.ground.errors import UsageError, inside
 from kragx.ground.options import check_options, fitting, is_text, number, one_of, optional, whole
 from kragx.ground.plugins import FromVariable, named_secret, without_variables
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.ground.secrets import BareUrl, secrets_in
 from kragx.judging.client import Answer, Failure, Request
 from kragx.judging.clients.dialect import AnswerFormat, Dialect, LimitName, Speaker
@@ -53,7 +53,7 @@ def _address(value: Any) -> str:
     if not is_text(value) or not value.startswith(("http://", "https://")):
         remedy = "write for example http://localhost:8000/v1"
         start = "" if "@" in str(value) else f"{value!r} is "
-        raise UsageError(phrase("{start}no address of a server", start=start), remedy=remedy)
+        raise UsageError(message("{start}no address of a server", start=start), remedy=remedy)
     try:
         is_whole = bool(urlsplit(value).hostname) and urlsplit(value).port != 0
     except ValueError:  # whose text may have a password

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypedDict, Unpack, cast
 
 from kragx.ground.errors import DataError, UsageError, nearest
 from kragx.ground.json_values import HIDDEN
-from kragx.ground.printing import Part, Result, Table, counted, joined, phrase, warning
+from kragx.ground.printing import Part, Result, Table, counted, joined, message, warning
 from kragx.judging.question import Decide, settled_grade
 from kragx.judging.rubric import canonical_json, name_of_rubric, wording_of
 from kragx.judging.store.store import Store
@@ -120,7 +120,7 @@ def graded_once(store: Store, choice: Choice, *, expected: bool = False) -> list
         raise UsageError("--model: means are no labels", remedy=remedy)
     # Of one judge that was asked several times the first repeat counts.
     records = sorted(_one_judge(store, choice), key=lambda record: record["question"]["repeat"])
-    answers = store.settled([record["key"] for record in records])
+    answers = store.stored_answers([record["key"] for record in records])
     votes: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}  # by question, then by judge
     for record in records:
         question = record["question"]
@@ -229,7 +229,7 @@ def _one_judge(store: Store, choice: Choice) -> Iterable[Mapping[str, Any]]:
         raise UsageError(
             "--asks: {asks!r}; {hint}", asks=asks, hint=nearest(asks, ("relevance", "support"))
         )
-    # Attempts at one question share its key; which of them counts, `Store.settled` says.
+    # Attempts at one question share its key; which of them counts, `Store.stored_answers` says.
     records = {record["key"]: record for record in graded_records(store, choice)}
     questions = [record["question"] for record in records.values()]
     models = {str(question["client"].get("model")) for question in questions}
@@ -253,8 +253,8 @@ def _one_judge(store: Store, choice: Choice) -> Iterable[Mapping[str, Any]]:
 # -- how many of what, by model and rubric --------------------------------------------------------
 
 _COLUMNS = (
-    *(phrase("model"), phrase("rubric"), phrase("grades"), phrase("failures")),
-    *(phrase("questions"), phrase("attempts"), phrase("tokens")),
+    *(message("model"), message("rubric"), message("grades"), message("failures")),
+    *(message("questions"), message("attempts"), message("tokens")),
 )
 
 
@@ -326,7 +326,7 @@ class Group:
     def remarks(self) -> Iterator[Part]:
         """What has changed behind a name."""
         if self.served_changed:
-            remark = phrase("what serves it has changed: {served}", served=counted(self.served))
+            remark = message("what serves it has changed: {served}", served=counted(self.served))
             yield warning(joined(": ", [self.model, self.rubric, remark]))
 
 

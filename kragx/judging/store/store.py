@@ -244,7 +244,7 @@ class Store:
 
     # -- reading -----------------------------------------------------------------------------
 
-    def settled(self, keys: Sequence[str]) -> dict[str, Judgement]:
+    def stored_answers(self, keys: Sequence[str]) -> dict[str, Judgement]:
         """The attempt that counts for each key that has one; its source is the store.
 
         The first grade, which stays the same whatever is added; else the newest failure.

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from kragx.data.lists import Floats, Ints
-from kragx.ground.printing import interval, joined, limits, phrase
+from kragx.ground.printing import interval, joined, limits, message
 from kragx.metrics.intervals.bootstrap import CONFIDENCE, LEAST, Interval
 from kragx.metrics.weights import effective_n, weighted_mean
 
@@ -90,7 +90,7 @@ def with_exact_limits(
     values: Floats,
     kinds: Sequence[Kind],
     n_open: Ints,
-    doubts: Floats,
+    shifts: Floats,
     confidence: float = CONFIDENCE,
     *,
     weights: Floats | None = None,
@@ -103,7 +103,7 @@ def with_exact_limits(
         kinds: (c) of each column.
         n_open: (c) of how many questions it is not known: the lower limit is that of none of them
             with a value above 0, the upper one that of all.
-        doubts: (2, c) how far these may put the mean, below 0 and above it.
+        shifts: (2, c) how far these may put the mean, below 0 and above it.
         confidence: between 0 and 1.
         weights: (q) of the questions: shares are by these, of Kish's number of questions; None
             where all are alike.
@@ -126,23 +126,23 @@ def with_exact_limits(
             share = weighted_mean(np.where(present, values[:, column] > 0, np.nan), weights) or 0.0
             n *= worth
             # What is open counts by its weight, or as much as others where nobody says that.
-            ends_of_share = (share + doubts[:, column]).round(12).clip(0, 1) * n
+            ends_of_share = (share + shifts[:, column]).round(12).clip(0, 1) * n
             fewest = min(share * n_known * worth, ends_of_share[0])
             largest = max(n - (1 - share) * n_known * worth, ends_of_share[1])
         low, high = exact_limits(fewest, n, confidence)[0], exact_limits(largest, n, confidence)[1]
         if not is_count:
-            below, above = ends[:, column] + doubts[:, column]
+            below, above = ends[:, column] + shifts[:, column]
             low, high = max(below, 0.0), min(above, high)
         limits[:, column] = low, high
     return limits
 
 
-TOO_FEW, ALIKE = phrase("too few to tell"), phrase("all alike")
+TOO_FEW, ALIKE = message("too few to tell"), message("all alike")
 """What stands for an interval where there is none."""
 
 _REASONS = {
-    TOO_FEW: phrase("too few to tell: fewer than {n} queries have no interval", n=LEAST),
-    ALIKE: phrase(
+    TOO_FEW: message("too few to tell: fewer than {n} queries have no interval", n=LEAST),
+    ALIKE: message(
         "all alike: the same for each query, too few to tell how far others would differ"
     ),
 }

@@ -30,7 +30,7 @@ from kragx.evaluation.curves import (
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import lists_behind
 from kragx.ground.errors import UsageError
-from kragx.ground.printing import in_language, phrase
+from kragx.ground.printing import in_language, message
 from kragx.metrics import metric as metric_named
 from kragx.report.figures.drawing import (
     INK,
@@ -132,7 +132,7 @@ def _metrics(comparison: Comparison, names: Sequence[str]) -> Figure | None:
         return None
     across = min(4, len(means))
     figure, axes = panels(
-        phrase("Metrics by retriever"), len(means), across, 3.0, 1.0 + rows_height(names)
+        message("Metrics by retriever"), len(means), across, 3.0, 1.0 + rows_height(names)
     )
     # Credited document by document, as other tools do it, a value may be above 1.
     highest = [
@@ -148,7 +148,7 @@ def _metrics(comparison: Comparison, names: Sequence[str]) -> Figure | None:
         name_rows(panel, names, written=position % across == 0)
     confidence = round(100 * comparison.statistics.confidence)
     figure.supxlabel(
-        in_language(phrase("mean over queries, with its {share} % interval", share=confidence)),
+        in_language(message("mean over queries, with its {share} % interval", share=confidence)),
         fontsize="medium",
     )
     return figure
@@ -189,7 +189,7 @@ def _metric_at_k(names: Sequence[str], of_names: Sequence[Sequence[CutoffCurve]]
         return None
     # Four panels make a square rather than a row with one left over.
     across = 2 if len(metrics) == 4 else 3
-    figure, axes = panels(phrase("Metrics against k"), len(metrics), across, width=4.2, height=3.2)
+    figure, axes = panels(message("Metrics against k"), len(metrics), across, width=4.2, height=3.2)
     for panel, metric in zip(axes, metrics, strict=True):
         lines = {}
         for series, (name, curve) in enumerate(
@@ -197,7 +197,7 @@ def _metric_at_k(names: Sequence[str], of_names: Sequence[Sequence[CutoffCurve]]
         ):
             lines[wrapped(name)] = _line(panel, series, range(len(curve.ks)), curve.values)
         panel.set_xticks(range(len(curve.ks)), list(map(str, curve.ks)))
-        panel.set(title=metric, xlabel=in_language(phrase("k (length of the list)")))
+        panel.set(title=metric, xlabel=in_language(message("k (length of the list)")))
         unit_axis(
             panel, [value for by_metric in by_name for value in by_metric[metric].values], "y"
         )
@@ -225,7 +225,7 @@ def _scores(histograms: Mapping[str, Histogram | None]) -> Figure | None:
     drawn = {name: bars for name, bars in histograms.items() if bars is not None}
     if not drawn:
         return None
-    figure, axes = panels(phrase("Highest score of each gold item"), len(drawn), 3, 3.6, 2.4)
+    figure, axes = panels(message("Highest score of each gold item"), len(drawn), 3, 3.6, 2.4)
     highest = max(max(*bars.counts, bars.nothing) for bars in drawn.values())
     # A grade's bar stands over the grade; a score's bar to the right of where it begins.
     grades = any(bars.top > 1 for bars in drawn.values())
@@ -233,8 +233,8 @@ def _scores(histograms: Mapping[str, Histogram | None]) -> Figure | None:
         _bars(panel, bars, grades=grades)
         panel.set(ylim=(0, highest * 1.12), title=textwrap.shorten(name, 34, placeholder="…"))
         panel.grid(axis="y")
-    figure.supxlabel(in_language(phrase("grade" if grades else "score")), fontsize="medium")
-    figure.supylabel(in_language(phrase("gold items")), fontsize="medium")
+    figure.supxlabel(in_language(message("grade" if grades else "score")), fontsize="medium")
+    figure.supylabel(in_language(message("gold items")), fontsize="medium")
     return figure
 
 
@@ -255,7 +255,7 @@ def _bars(panel: Axes, bars: Histogram, *, grades: bool) -> None:
     line = bars.threshold - width / 2 if grades else bars.threshold
     panel.axvline(line, color=INK, linestyle="--", linewidth=1.2)
     panel.annotate(
-        in_language(phrase("threshold {threshold:g}", threshold=bars.threshold)),
+        in_language(message("threshold {threshold:g}", threshold=bars.threshold)),
         (line, 1),
         xycoords=("data", "axes fraction"),
         xytext=(4, -2),
@@ -278,7 +278,7 @@ def _seconds(of_names: Mapping[str, Times | None]) -> Figure | None:
     ]
     if not rows:
         return None
-    figure, [axes] = panels(phrase("Time a query takes"), 1, 1, 8.0, 1.2 + 0.42 * len(rows))
+    figure, [axes] = panels(message("Time a query takes"), 1, 1, 8.0, 1.2 + 0.42 * len(rows))
     for row, (_, color, timed) in enumerate(rows):
         # On a logarithmic axis there is no 0.
         p5, p25, p50, p75, p95 = (
@@ -294,7 +294,7 @@ def _seconds(of_names: Mapping[str, Times | None]) -> Figure | None:
     axes.xaxis.set_minor_formatter(lambda value, _: "")
     name_rows(axes, [name for name, *_ in rows])
     axes.grid(axis="x")
-    axes.set_xlabel(in_language(phrase("seconds (line 5 to 95 %, box 25 to 75 %, stroke median)")))
+    axes.set_xlabel(in_language(message("seconds (line 5 to 95 %, box 25 to 75 %, stroke median)")))
     return figure
 
 
@@ -336,7 +336,7 @@ def sweep_figure(
         raise UsageError("sweeps: there is nothing to draw; name at least one metric")
     file = None if path is None else checked_path(path)
     several = len({sweep.match_name for sweep in sweeps}) > 1
-    title = phrase(
+    title = message(
         "Metrics against the threshold (dotted: the chosen one; shaded: the order holds)"
         if any(sweep.orders for sweep in sweeps)
         else "Metrics against the threshold (dotted: the chosen one)"
@@ -377,5 +377,5 @@ def _name_axes(panel: Axes, metric: str, sweeps: Sequence[Sweep]) -> None:
     for order in (sweep.orders.get(metric) for sweep in sweeps):
         if order is not None and len(order.tiers) > 1:
             panel.axvspan(order.low, order.high, color="0.5", alpha=0.15, linewidth=0)
-    varied = in_language(phrase("threshold"))
-    panel.set(title=metric, xlabel=varied, ylabel=in_language(phrase("value")))
+    varied = in_language(message("threshold"))
+    panel.set(title=metric, xlabel=varied, ylabel=in_language(message("value")))

@@ -27,7 +27,7 @@ from kragx.evaluation.ranked_lists import (
 )
 from kragx.evaluation.search_lists import placed_searches, search_outcomes
 from kragx.ground.errors import UsageError
-from kragx.ground.json_values import plain
+from kragx.ground.json_values import to_jsonable
 from kragx.matchers import BaseMatcher
 from kragx.metrics import MetricSpec, Profile, RankedList
 from kragx.metrics.intervals import SEED
@@ -291,10 +291,14 @@ def cell_values(
         "best": by_query(_highest(evaluation)),
         "alike": [None if row is None else alike.get(row) for row in cell.rows],
         "kin": [None if row is None else kin.get(row) or None for row in cell.rows],
-        "curves": plain(cell.curves),
-        "histogram": plain(histogram(evaluation)),
-        "times": plain(times(lists)) if lists is not None else None,
-        **({} if evaluation.several_runs is None else {"runs": plain(evaluation.several_runs)}),
+        "curves": to_jsonable(cell.curves),
+        "histogram": to_jsonable(histogram(evaluation)),
+        "times": to_jsonable(times(lists)) if lists is not None else None,
+        **(
+            {}
+            if evaluation.several_runs is None
+            else {"runs": to_jsonable(evaluation.several_runs)}
+        ),
         **({} if evaluation.forbidden is None else {"leaks": _leaks(cell)}),
         **_searches(cell),
     }
@@ -317,7 +321,7 @@ def _searches(cell: RunCell) -> dict[str, Any]:
     by_name = {
         name: [places[row] for row in rows if row in places] for name, rows in outcomes.items()
     }
-    return {"searches": {"found": plain(cell.steps), **by_name}, "ranks": _ranks(cell)}
+    return {"searches": {"found": to_jsonable(cell.steps), **by_name}, "ranks": _ranks(cell)}
 
 
 def _leaks(cell: RunCell) -> dict[str, Any]:
@@ -325,7 +329,7 @@ def _leaks(cell: RunCell) -> dict[str, Any]:
     evaluation = cell.evaluation
     by_id: dict[str, list[list[Any]]] = {}
     for leak in evaluation.leaks:
-        rules = to_json(plain(leak.rules)) if leak.rules else None
+        rules = to_json(to_jsonable(leak.rules)) if leak.rules else None
         by_id.setdefault(leak.query_id, []).append([leak.rank, leak.document, leak.kinds, rules])
     places = {evaluation.query_ids[row]: at for at, row in enumerate(cell.rows) if row is not None}
     return {

@@ -10,7 +10,7 @@ from kragx.comparison import gates_parts
 from kragx.comparison.lists import ListDiff, QuestionDiff
 from kragx.data import Doc
 from kragx.data.formats.jsonl import open_text
-from kragx.ground.printing.phrases import asked_language
+from kragx.ground.printing.localisation import asked_language
 from kragx.report.html_page.packing import TextTable, described, packed, short, text_of
 from kragx.report.html_page.page import page
 

@@ -16,10 +16,10 @@ from math import floor, isnan
 from string import Formatter
 from typing import Any
 
-from kragx.data import Mender
+from kragx.data import SurrogateRepair
 from kragx.data.formats.jsonl import to_json
 from kragx.ground.languages import LANGUAGES, catalogue
-from kragx.ground.messages import Name, Phrase
+from kragx.ground.messages import Message, Name
 from kragx.ground.printing import Cell, Part, Table
 from kragx.metrics.threshold import matches
 
@@ -28,7 +28,7 @@ _BLOCK_CHARACTERS = 100_000
 
 def packed(value: Any) -> str:
     """A value as the page reads it; lone surrogates, which UTF-8 cannot hold, become U+FFFD."""
-    text = Mender().mend(to_json(value))
+    text = SurrogateRepair().text(to_json(value))
     return base64.b64encode(zlib.compress(text.encode(), 6)).decode("ascii")
 
 
@@ -132,7 +132,7 @@ def _pieces(text: object, language: str) -> Iterator[str | dict[str, str]]:
     """A text in a language as strings and names, which an f-string would have made strings."""
     if isinstance(text, Name):
         yield {"name": str(text), "is": text.kind}
-    elif not isinstance(text, Phrase):
+    elif not isinstance(text, Message):
         yield str(text)
     elif not text.template:
         for place, piece in enumerate(text.pieces):

@@ -28,9 +28,9 @@ from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.stage_losses import StageLosses
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.languages import LANGUAGES, catalogue
-from kragx.ground.printing import Result, in_language, phrase, speaking, visible
+from kragx.ground.printing import Result, in_language, message, speaking, visible
+from kragx.ground.printing.localisation import asked_language
 from kragx.ground.printing.markdown import as_html
-from kragx.ground.printing.phrases import asked_language
 from kragx.matchers import BaseMatcher
 from kragx.report.findings import Findings
 from kragx.report.html_page.cells import Reasons, Sources
@@ -271,7 +271,7 @@ def write_result_html(result: Result, path: str | Path, *, language: str | None 
 
 def _in(language: str, result: Result) -> str:
     with speaking(language):
-        title = escape(visible(in_language(phrase("Corrected by people's labels"))))
+        title = escape(visible(in_language(message("Corrected by people's labels"))))
         return (
             f'<div lang="{language}"><h1>{title}</h1>'
             f'<main tabindex="0" aria-label="{title}">{as_html(result.describe())}</main></div>'
@@ -281,7 +281,7 @@ def _in(language: str, result: Result) -> str:
 def _choice(language: str, *, is_chosen: bool) -> str:
     # A radio button and the style switch the language: the page has no script.
     checked = " checked" if is_chosen else ""
-    name = escape(in_language(phrase("English"), language))  # each catalogue names its language
+    name = escape(in_language(message("English"), language))  # each catalogue names its language
     return (
         f'<input class="language" type="radio" name="language" id="{language}"{checked}>'
         f'<label for="{language}">{name}</label>'

@@ -27,8 +27,8 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.presenting import metric_names, profile_label
 from kragx.evaluation.ranked_lists import texts_by_id
 from kragx.evaluation.stage_losses import Loss, StageLosses, reasons
-from kragx.ground.json_values import plain
-from kragx.ground.printing import Name, Part, joined, listed, phrase, visible, warning
+from kragx.ground.json_values import to_jsonable
+from kragx.ground.printing import Name, Part, joined, listed, message, visible, warning
 from kragx.matchers import EmbeddingMatcher
 from kragx.metrics import TextBudget, parse
 from kragx.report.findings import (
@@ -115,7 +115,7 @@ def payload(
         ],
         "queries": {
             "ids": grid.query_ids,
-            "sample": plain(grid.sample),
+            "sample": to_jsonable(grid.sample),
             "texts": [query.text for query in queries],
             "unanswerable": [row for row, query in enumerate(queries) if query.answerable is False],
             **_weights(first, grid.query_ids),
@@ -274,7 +274,7 @@ def _tuning(tuning: Tuning) -> dict[str, Any]:
         "sentence": text_of(tuning.sentence),
         "settings": described(table),
         "confirmed": bool(tuning.held_out and tuning.held_out.simpler),
-        "curves": short(plain(tuning.curves)),
+        "curves": short(to_jsonable(tuning.curves)),
         "confidence": tuning.confidence,
     }
 
@@ -324,10 +324,10 @@ def _looked_up(comparison: Comparison, query_ids: Sequence[str]) -> dict[str, An
     """What figures and filters need, with the positions of queries instead of their ids."""
     position_of = {query_id: position for position, query_id in enumerate(query_ids)}
     return {
-        **short({name: plain(getattr(comparison, name)) for name in _LOOKED_UP}),
+        **short({name: to_jsonable(getattr(comparison, name)) for name in _LOOKED_UP}),
         "estimates": {
             name: {
-                metric: [*short(plain([mean.value, mean.low, mean.high])), text_of(mean.ends)]
+                metric: [*short(to_jsonable([mean.value, mean.low, mean.high])), text_of(mean.ends)]
                 for metric, mean in means.items()
             }
             for name, means in comparison.overall.means.items()
@@ -381,7 +381,7 @@ def _best(comparison: Comparison, metric: str, *, is_tuned: bool) -> dict[str, A
     best = {"best": leader.best, "next": rival.against}
     if view.found_nothing(metric):  # zeros are no tie
         return best
-    badge = phrase(
+    badge = message(
         "not tested" if not leader.tested else "certain" if leader.decided else "not certain"
     )
     return {
@@ -408,7 +408,7 @@ def _headline(view: View, metric: str, *, is_tuned: bool) -> str:
     leader = view.leaders.get(metric)
     if leader is None or view.found_nothing(metric):
         return ""
-    return phrase(
+    return message(
         "Over all questions {best} has the best value of {metric}; which setting to take stands "
         "above."
         if is_tuned

@@ -19,7 +19,7 @@ from kragx.data.formats.jsonl import to_json
 from kragx.data.searches import lanes_of
 from kragx.evaluation.search_lists import placed_searches
 from kragx.ground.errors import DataError
-from kragx.ground.json_values import plain
+from kragx.ground.json_values import to_jsonable
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning
 from kragx.matchers.reasons import Reason, decisions
 from kragx.report.html_page.cells import MOST_DOCS, Grid, RunCell, Sources
@@ -238,7 +238,7 @@ def shown_metadata(metadata: Mapping[str, Any]) -> str:
     """
     entries = []
     for key, value in islice(metadata.items(), MOST_FIELDS):
-        text = value if isinstance(value, str) else to_json(plain(value))
+        text = value if isinstance(value, str) else to_json(to_jsonable(value))
         n_left = len(text) - MOST_CHARACTERS
         entries.append([str(key), text[:MOST_CHARACTERS], *([n_left] if n_left > 0 else [])])
     return to_json({"entries": entries, "more": max(0, len(metadata) - MOST_FIELDS)})

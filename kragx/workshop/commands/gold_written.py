@@ -8,7 +8,7 @@ from kragx.app.config import RunConfig, filled, load, load_dataset_config
 from kragx.app.run_summary import judging_plan
 from kragx.data import GoldDataset, read_dataset
 from kragx.ground.errors import UsageError
-from kragx.ground.printing import Line, phrase, show
+from kragx.ground.printing import Line, message, show
 from kragx.ground.secrets import Secrets
 from kragx.judging import read_judge
 from kragx.judging.reading import adjusted
@@ -85,6 +85,6 @@ def write(
         result = write_questions(corpus, judge, n, **options)
     if not dry_run:
         return result
-    rewriting = phrase("a question that falls is written anew, and its calls come on top")
+    rewriting = message("a question that falls is written anew, and its calls come on top")
     show([*judging_plan(judge.plans), Line(rewriting)])
     return None

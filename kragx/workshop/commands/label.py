@@ -14,7 +14,7 @@ from kragx.agreement.sample import from_run, from_store, read_sample, with_grade
 from kragx.app.commands import options as opt
 from kragx.data import GoldDataset, Run, read_dataset, read_rows
 from kragx.ground.errors import DataError, UsageError, check_whole
-from kragx.ground.printing import joined, phrase, say
+from kragx.ground.printing import joined, message, say
 from kragx.judging.examples import sample_path
 from kragx.judging.rubric import Rubric, built_in_of, is_file, read_rubric, wording_of
 from kragx.judging.store import Address, Store
@@ -99,7 +99,7 @@ def label(
     is_made = (folder / FILE).exists()
     _check_workshop(file, folder, is_made=is_made, has_sample=sample is not None)
     if sample is not None:
-        say(phrase("going on with the sample in {path}; remove it to draw anew", path=sample_file))
+        say(message("going on with the sample in {path}; remove it to draw anew", path=sample_file))
     else:
         question = asks or _asked(named, store)
         sources = [read_rows(path) for path in results or ()]
@@ -140,8 +140,8 @@ def label(
         serve(opened, port, browser=browser)
     finally:
         n, n_items = _write(file, sample, opened), len(sample.items)
-        progress_text = phrase("{n} of {of} labelled, in {path}", n=n, of=n_items, path=file)
-        say(joined("; ", [progress_text, "" if n >= n_items else phrase("run again to go on")]))
+        progress_text = message("{n} of {of} labelled, in {path}", n=n, of=n_items, path=file)
+        say(joined("; ", [progress_text, "" if n >= n_items else message("run again to go on")]))
 
 
 def _check_workshop(file: Path, folder: Path, *, is_made: bool, has_sample: bool) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from kragx.app.commands import options as opt
 from kragx.ground.errors import KragxError, UsageError, needing
-from kragx.ground.printing import joined, phrase, put, say, visible
+from kragx.ground.printing import joined, message, put, say, visible
 from kragx.workshop.commands.workshop_folder import workshop_of
 
 if TYPE_CHECKING:
@@ -88,30 +88,30 @@ def serve(
         base = f"http://{f'[{name}]' if ':' in name else name}:{number}/#"
         people = [desk.people.annotator(annotator) for annotator in annotators]
         owners = f"{base}{desk.people.token(state.owner())}"
-        size = phrase(
+        size = message(
             "{name}: {n} documents", name=visible(opened.settings.name), n=len(opened.documents)
         )
         put(joined("", [size, "\n"]))
-        put(joined("", [phrase("owner: {address}", address=owners), "\n"]))
+        put(joined("", [message("owner: {address}", address=owners), "\n"]))
         for person in people:
             put(f"{visible(person.name)}: {base}{desk.people.token(person)}\n")
         if not is_local:
             say(
-                phrase(
+                message(
                     "everybody who reaches {address} can ask this server, and who listens in on "
                     "the network can read links and texts: keep to a network that you trust, or "
                     "put a server with TLS before it (docs/security.md)",
                     address=f"{host}:{number}",
                 )
             )
-        put(joined("", [phrase("Ctrl-C ends; everything is stored at once"), "\n"]))
+        put(joined("", [message("Ctrl-C ends; everything is stored at once"), "\n"]))
         app = application(desk, names=called, say=say)
         desk.start()
         if browser and is_local:
             webbrowser.open(owners)
         with suppress(KeyboardInterrupt):  # which is how it ends
             server(app).run(sockets=[socket])
-        put(joined("", [phrase("closed; all is in {folder}", folder=opened.folder), "\n"]))
+        put(joined("", [message("closed; all is in {folder}", folder=opened.folder), "\n"]))
 
 
 def _sources(
@@ -126,7 +126,7 @@ def _sources(
     try:
         return sources(opened.settings.config)
     except (KragxError, ImportError) as error:
-        tell(phrase("no retriever is asked, as the config cannot be used: {error}", error=error))
+        tell(message("no retriever is asked, as the config cannot be used: {error}", error=error))
         return (), CUT
 
 

@@ -19,7 +19,7 @@ from kragx.data.documents import Doc
 from kragx.data.formats.cells import csv_line
 from kragx.data.formats.jsonl import open_text, to_json, write_records
 from kragx.data.formats.trec import write_qrels
-from kragx.ground.printing import Line, Part, Result, counted, phrase
+from kragx.ground.printing import Line, Part, Result, counted, message
 from kragx.workshop.pairs.scale import USUAL_TOP
 from kragx.workshop.pairs.standing import standing
 from kragx.workshop.state import records
@@ -33,7 +33,7 @@ KINDS: Mapping[str, type[records.StoredRecord]] = {
 }
 """By the word of a row what record it is, those before that others refer to."""
 
-_WORDS = (phrase("people"), phrase("questions"), phrase("candidates"), phrase("judgements"))
+_WORDS = (message("people"), message("questions"), message("candidates"), message("judgements"))
 """What they are called where they are counted."""
 
 SHEET = (
@@ -81,8 +81,8 @@ _LABELS = """\
 </View>
 """
 _UNRATED = {
-    "conflict": phrase("that people grade differently and nobody has decided"),
-    "unusable": phrase("that are unusable"),
+    "conflict": message("that people grade differently and nobody has decided"),
+    "unusable": message("that are unusable"),
 }
 """Why a pair that was judged has no grade."""
 
@@ -162,10 +162,10 @@ class Exported(Result):
 
     def describe(self) -> Iterator[Part]:
         """What was written, and what was not."""
-        counts = counted(self.counts) or phrase("nothing")
-        yield Line(phrase("written: {path} ({counts})", path=self.path, counts=counts))
+        counts = counted(self.counts) or message("nothing")
+        yield Line(message("written: {path} ({counts})", path=self.path, counts=counts))
         for words in self.remarks:
-            yield Line(phrase("not in {form}: {what}", form=self.form, what=words))
+            yield Line(message("not in {form}: {what}", form=self.form, what=words))
 
 
 def export_file(source: ExportSource, form: str, path: str | Path) -> Exported:
@@ -238,7 +238,7 @@ def _rated(source: ExportSource) -> tuple[list[Query], list[str]]:
             reasons[why] += 1
         queries.append(Query(question.uid, question.text, tuple(golds)))
     whys = (why for why in _UNRATED if reasons[why])
-    return queries, [phrase("{n} pairs {why}", n=reasons[why], why=_UNRATED[why]) for why in whys]
+    return queries, [message("{n} pairs {why}", n=reasons[why], why=_UNRATED[why]) for why in whys]
 
 
 def _rating(source: ExportSource, uid: str, document: str) -> tuple[float | None, str]:
@@ -256,9 +256,9 @@ def _write_qrels(source: ExportSource, path: Path) -> Report:
     write_qrels(GoldDataset(tuple(queries), name=path.name), path)
     if max(source.grades) == USUAL_TOP:
         left_out.append(
-            phrase("what is gold: a 1 answers nothing, so score with rel=2, or with a release")
+            message("what is gold: a 1 answers nothing, so score with rel=2, or with a release")
         )
-    return {phrase("grades"): sum(len(query.gold) for query in queries)}, left_out
+    return {message("grades"): sum(len(query.gold) for query in queries)}, left_out
 
 
 def _write_quepid(source: ExportSource, path: Path) -> Report:
@@ -272,7 +272,7 @@ def _write_quepid(source: ExportSource, path: Path) -> Report:
         writer.writerow(("query", "docid", "rating"))
         for row in (*rows, *idle):  # Quepid strips the space, and no spreadsheet computes a cell
             writer.writerow([f" {c}" if str(c).startswith(tuple("=+-@")) else c for c in row])
-    return {phrase("grades"): len(rows), phrase("questions without a grade"): len(idle)}, left_out
+    return {message("grades"): len(rows), message("questions without a grade"): len(idle)}, left_out
 
 
 def _write_label_studio(source: ExportSource, path: Path) -> Report:
@@ -287,9 +287,9 @@ def _write_label_studio(source: ExportSource, path: Path) -> Report:
     with open_text(path.with_name(path.name + ".xml")) as file:
         file.write(_LABELS.format(choices=choices))
     n_absent, n_annotations = len(pairs) - len(tasks), sum(len(t["annotations"]) for t in tasks)
-    absent = phrase("{n} pairs whose document the corpus does not have", n=n_absent)
+    absent = message("{n} pairs whose document the corpus does not have", n=n_absent)
     left_out = [absent] if n_absent else []
-    return {phrase("tasks"): len(tasks), phrase("annotations"): n_annotations}, left_out
+    return {message("tasks"): len(tasks), message("annotations"): n_annotations}, left_out
 
 
 def _task(source: ExportSource, question: records.Question, document: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from kragx.data.formats.cells import same_in_sheet, unguarded
 from kragx.data.formats.jsonl import read_records
 from kragx.data.formats.tabular import read_csv
 from kragx.ground.errors import DataError, KragxError, UsageError, inside, nearest, shorten
-from kragx.ground.printing import Line, Part, counted, phrase
+from kragx.ground.printing import Line, Part, counted, message
 from kragx.workshop.exchange.exporting import (
     EMPTY,
     JSON_COLUMNS,
@@ -53,9 +53,9 @@ class Imported(Exported):
 
     def describe(self) -> Iterator[Part]:
         """What came, and what did not."""
-        added = counted(self.counts) or phrase("nothing new")
+        added = counted(self.counts) or message("nothing new")
         place = {"path": self.path, "form": self.form}
-        yield Line(phrase("imported from {path} ({form}): {added}", **place, added=added))
+        yield Line(message("imported from {path} ({form}): {added}", **place, added=added))
         yield from map(Line, self.remarks)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from kragx.data import Doc, Forbidden, Mender
+from kragx.data import Doc, Forbidden, SurrogateRepair
 from kragx.data.forbidden import all_forbidden
 from kragx.workshop.folder.places import known_place
 from kragx.workshop.pairs.duplicates import Copies
@@ -30,7 +30,7 @@ def forbidden_of(
     Raises:
         DataError: what came with the question is no list of forbidden items.
     """
-    came = all_forbidden(question.forbidden, Mender())
+    came = all_forbidden(question.forbidden, SurrogateRepair())
     marked = [
         _of_document(copy, mark.why, documents)
         for document, mark in _marks(state, question.uid, copies)

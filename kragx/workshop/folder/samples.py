@@ -6,7 +6,7 @@ from kragx.agreement.labels import Labels, read_scale
 from kragx.agreement.sample import Sample
 from kragx.data import Doc
 from kragx.ground.errors import DataError, UsageError
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.judging.rubric import RUBRICS
 from kragx.workshop.state.records import Person, Question, StoredRecord, SuggestedDocument
 
@@ -66,7 +66,7 @@ def scale_of(sample: Sample, language: str) -> dict[int, str]:
     if scale.low != 0:
         remedy = "draw a sample with --scale 0-3"
         raise UsageError(
-            phrase("{scale}: a workshop's grades begin with 0", scale=scale),
+            message("{scale}: a workshop's grades begin with 0", scale=scale),
             field="scale",
             remedy=remedy,
         )

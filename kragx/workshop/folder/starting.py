@@ -16,8 +16,8 @@ from kragx.data.formats.jsonl import make_folder, open_text, read_text, write_re
 from kragx.data.korean import is_korean
 from kragx.data.yaml_text import yaml_mapping
 from kragx.ground.errors import UsageError
-from kragx.ground.json_values import plain
-from kragx.ground.printing import Line, Part, Result, phrase
+from kragx.ground.json_values import to_jsonable
+from kragx.ground.printing import Line, Part, Result, message
 from kragx.workshop.folder.documents import Documents
 from kragx.workshop.folder.folder import DATABASE, FILE, GUIDELINES, SECRET, Workshop
 from kragx.workshop.folder.incoming import incoming
@@ -54,7 +54,7 @@ class Started(Result):
     def describe(self) -> Iterator[Part]:
         """What was made, and what to do next."""
         yield Line(
-            phrase(
+            message(
                 "made: {folder}, with {n_documents} documents, {n_questions} questions and "
                 "{n_judgements} judgements",
                 folder=self.folder,
@@ -64,7 +64,7 @@ class Started(Result):
             )
         )
         yield Line(
-            phrase(
+            message(
                 "next: read {guidelines}, then kragx workshop {folder}",
                 guidelines=self.folder / GUIDELINES,
                 folder=self.folder,
@@ -129,7 +129,7 @@ def start(
         "database": database,
         "schema": schema,
         "scale": dict(SCALES[language]) if drawn is None else scale_of(drawn, language),
-        "forbidden": plain(gold_set.forbidden) or None if gold_set is not None else None,
+        "forbidden": to_jsonable(gold_set.forbidden) or None if gold_set is not None else None,
     }
     raw = {key: value for key, value in raw.items() if value is not None}
     text = _HEAD + yaml.safe_dump(raw, allow_unicode=True, sort_keys=False, width=1000)

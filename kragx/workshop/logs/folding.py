@@ -21,7 +21,7 @@ from kragx.data import Doc
 from kragx.data.formats.jsonl import to_json
 from kragx.evaluation.calls.logged import LoggedQuestion
 from kragx.ground.errors import DataError, nearest
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.workshop.logs.masks import Masker
 from kragx.workshop.logs.reading import logged_value
 from kragx.workshop.logs.wording import exact, gist, joined
@@ -160,7 +160,7 @@ def gathered(
         asks.append(ask)
     for path in (path for path in keep if asks and _name(path) not in fields_met):
         option = "--slice" if path == by else "--keep"
-        problem = phrase("no line has {path!r}", path=path)
+        problem = message("no line has {path!r}", path=path)
         raise DataError(problem, field=option, remedy=nearest(path, record))
     _put_histories(sessions.values())
     return asks, [*_settle_thumbs(asks)]
@@ -183,7 +183,7 @@ def _settle_thumbs(asks: Sequence[Ask]) -> Iterator[str]:
     # A 0 is down in a log that never says -1, and none in one that does.
     zero = 0 if any(ask.thumb == -1 for ask in asks) else -1
     if zero and any(ask.thumb == 0 for ask in asks):
-        yield phrase(
+        yield message(
             "a 0 is taken as a thumb down, as none is -1; if it means none, leave thumbs out "
             "with --column thumbs="
         )

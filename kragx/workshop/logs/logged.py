@@ -13,8 +13,8 @@ from kragx.data import Doc, Gold, GoldDataset, Query, Retrieved
 from kragx.data.gold import Turn
 from kragx.evaluation.calls.logged import LoggedQuestion
 from kragx.ground.errors import UsageError
-from kragx.ground.json_values import plain
-from kragx.ground.printing import Line, Part, Result, joined, percent, phrase, warning
+from kragx.ground.json_values import to_jsonable
+from kragx.ground.printing import Line, Part, Result, joined, message, percent, warning
 from kragx.workshop.folder.settings import Language
 from kragx.workshop.folder.starting import Started, start
 from kragx.workshop.logs.folding import N_TURNS, Ask, FoldedQuestion, fields_of
@@ -63,7 +63,7 @@ class LoggedGold(Result):
         """Plain values for JSON."""
         named = {name: getattr(self, name) for name in self.__dataclass_fields__ if name[0] != "_"}
         biased = {} if self.gold_from is None else {"biased": str(_BIASED[self.gold_from])}
-        return {**plain(named), "scope": str(self.scope), **biased}
+        return {**to_jsonable(named), "scope": str(self.scope), **biased}
 
     def questions(self) -> Iterator[tuple[Query, Retrieved | None]]:
         """The questions with what was last retrieved for each, as the logs are read once more."""
@@ -73,10 +73,10 @@ class LoggedGold(Result):
     def scope(self) -> str:
         """What numbers of these questions will be true of."""
         n = self.n_asks if self.n_asks_of_gold is None else self.n_asks_of_gold
-        period = phrase("of unknown days")
+        period = message("of unknown days")
         if self.first is not None:
-            period = phrase("from {first} to {last}", first=self.first, last=self.last)
-        return phrase(
+            period = message("from {first} to {last}", first=self.first, last=self.last)
+        return message(
             "numbers will be of {n} asks {period}, as they were logged, each question by its "
             "weight; of nothing that was not logged, or is asked later"
             if self.gold_from is None
@@ -93,7 +93,7 @@ class LoggedGold(Result):
     def describe(self) -> Iterator[Part]:
         """What was read, folded, drawn and masked, and what numbers will be true of."""
         yield Line(
-            phrase(
+            message(
                 "{n} asks, {n_exact} different questions; {n_questions} once near duplicates are "
                 "folded",
                 n=self.n_asks,
@@ -102,44 +102,44 @@ class LoggedGold(Result):
             )
         )
         if self.n_up or self.n_down:
-            yield Line(phrase("thumbs: {up} up, {down} down", up=self.n_up, down=self.n_down))
+            yield Line(message("thumbs: {up} up, {down} down", up=self.n_up, down=self.n_down))
         if self.design:
             yield Line(
-                phrase(
+                message(
                     "drawn by lot: {n} questions, {random} of the draw by how often they were "
                     "asked, the rest towards {towards}; each keeps its chance (inclusion)",
                     n=self.n_drawn,
                     random=percent(self.design["random"]),
                     towards=joined(", ", [_TOWARDS[name] for name in self.design["towards"]])
-                    or phrase("nothing, as nothing is known of them"),
+                    or message("nothing, as nothing is known of them"),
                 )
             )
         finds = sorted(self.masked.items())
         counts = [joined(" ", (_KINDS.get(name, name), str(n))) for name, n in finds]
-        yield Line(phrase("masked: {finds}", finds=joined(", ", counts) or phrase("nothing")))
+        yield Line(message("masked: {finds}", finds=joined(", ", counts) or message("nothing")))
         yield Line(self.scope)
         biased = [] if self.gold_from is None else [_BIASED[self.gold_from]]
         yield from map(warning, (*biased, *self.cautions))
 
 
 _TOWARDS = {
-    "complaints": phrase("complaints"),
-    "disagreement": phrase("questions whose lists differ"),
-    "doubt": phrase("questions of which the judge is unsure"),
+    "complaints": message("complaints"),
+    "disagreement": message("questions whose lists differ"),
+    "doubt": message("questions of which the judge is unsure"),
 }
 _KINDS = {
-    "email": phrase("email"),
-    "phone": phrase("phone"),
-    "resident": phrase("resident"),
-    "card": phrase("card"),
-    "ssn": phrase("ssn"),
+    "email": message("email"),
+    "phone": message("phone"),
+    "resident": message("resident"),
+    "card": message("card"),
+    "ssn": message("ssn"),
 }
 _BIASED: Mapping[GoldFrom, str] = {
-    "clicks": phrase(
+    "clicks": message(
         "gold of clicks is biased: people click what stands high and looks good among what was "
         "shown, so whatever finds other documents is called wrong; have a sample judged by people"
     ),
-    "thumbs": phrase(
+    "thumbs": message(
         "gold of thumbs is biased: few people rate, the angry and the pleased, and they rate the "
         "answer and not each document; have a sample judged by people"
     ),
@@ -261,7 +261,7 @@ def open_workshop(
             row = SuggestedDocument(question=query.id, document=doc_id, origin="source", rank=rank)
             rows.append(replace(row, detail="log"))
     if corpus is None and not documents:
-        problem = phrase("the logs have no texts of documents, and there is nothing to judge")
+        problem = message("the logs have no texts of documents, and there is nothing to judge")
         raise UsageError(problem, field="--corpus", remedy="name the corpus")
     dataset = GoldDataset(tuple(query for query, _ in questions), name="logs")
     # Only what was made into gold has grades to take over.

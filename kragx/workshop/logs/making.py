@@ -17,7 +17,7 @@ from kragx.comparison.statistics import SEED
 from kragx.data import read_run
 from kragx.data.lists import Floats
 from kragx.ground.errors import DataError, UsageError, check_whole
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.workshop.logs.folding import FoldedQuestion, fold, gathered
 from kragx.workshop.logs.logged import DrawnQuestions, GoldFrom, LoggedGold, day
 from kragx.workshop.logs.masks import Masker
@@ -86,10 +86,10 @@ def gold_from_logs(
     questions, n_exact = fold(asks)
     rows = [question for question in questions if _has_gold(question, gold_from)]
     if not rows:
-        problem = phrase("no {gold_from} in the logs", gold_from=gold_from)
+        problem = message("no {gold_from} in the logs", gold_from=gold_from)
         if gold_from == "thumbs":
-            problem = phrase("no ask that was rated up says what was retrieved")
-        remedy = phrase("name the field with --column")
+            problem = message("no ask that was rated up says what was retrieved")
+        remedy = message("name the field with --column")
         raise DataError(problem, path=str(logs.paths[0]), field=gold_from or "", remedy=remedy)
     n_asks_of_gold = sum(len(question.asks) for question in rows)
     design: dict[str, Any] = {}
@@ -192,8 +192,8 @@ def _disagreement(
 
 def _unknown(field: str, n: int) -> DataError:
     """The error for what knows no question."""
-    problem = phrase("knows none of the {n} questions of the logs", n=n)
-    remedy = phrase("questions are known by their ids, as --out writes them with the same options")
+    problem = message("knows none of the {n} questions of the logs", n=n)
+    remedy = message("questions are known by their ids, as --out writes them with the same options")
     return DataError(problem, field=field, remedy=remedy)
 
 

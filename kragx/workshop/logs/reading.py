@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kragx.adapters import langfuse, langsmith
 from kragx.adapters.opentelemetry.span import logged_spans
-from kragx.data import Doc, Mender, as_docs
+from kragx.data import Doc, SurrogateRepair, as_docs
 from kragx.data.documents import value_at
 from kragx.data.formats.jsonl import ending, first_line, read_records, read_whole
 from kragx.data.formats.tabular import READERS, filled
@@ -28,7 +28,7 @@ from kragx.evaluation.calls.logged import (
 )
 from kragx.evaluation.calls.tool_answers import as_json, documents_in
 from kragx.ground.errors import DataError, UsageError, inside, nearest, shorten
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 Record = dict[str, Any]
 
@@ -73,7 +73,7 @@ def _time(value: Any) -> float | None:
 
 
 def _turns(value: Any) -> tuple[Turn, ...]:
-    return as_turns(as_json(value), Mender())
+    return as_turns(as_json(value), SurrogateRepair())
 
 
 def _documents(value: Any) -> tuple[Doc, ...] | None:
@@ -87,7 +87,7 @@ def _documents(value: Any) -> tuple[Doc, ...] | None:
     documents = documents_in(value)
     if documents is None and not isinstance(value, list):
         return None
-    return as_docs(value, Mender(), strings=False) if documents is None else documents
+    return as_docs(value, SurrogateRepair(), strings=False) if documents is None else documents
 
 
 def _ids(value: Any) -> tuple[str, ...]:
@@ -103,32 +103,32 @@ FIELDS: Mapping[str, Field] = {
         "question query user_query user_question user_input prompt input text message messages "
         "질문 질의 검색어",
         asked_in,
-        phrase("a text, or messages"),
+        message("a text, or messages"),
     ),
     "time": Field(
         "time timestamp asked_at created_at datetime date ts start_time 시각 시간 일시",
         _time,
-        phrase("a time as 2026-01-31T09:30 or 1769851800"),
+        message("a time as 2026-01-31T09:30 or 1769851800"),
     ),
     "retrieved": Field(
         "retrieved documents docs retrieved_documents retrieved_contexts contexts results "
         "retrieved_ids doc_ids document_ids 검색결과",
         _documents,
-        phrase("a list of documents or ids"),
+        message("a list of documents or ids"),
     ),
     "answer": Field("answer response output completion 답변 응답", answer_in),
     "thumbs": Field(
         "thumbs thumb feedback vote user_feedback 평가",
         thumb,
-        phrase("up or down, 1 or -1, true or false"),
+        message("up or down, 1 or -1, true or false"),
     ),
     "click": Field(
         "click clicks clicked clicked_ids clicked_id 클릭",
         _ids,
-        phrase("an id, or a list of ids"),
+        message("an id, or a list of ids"),
     ),
     "session": Field("session session_id conversation_id thread_id 세션", str),
-    "history": Field("history 이력", _turns, phrase("a list of earlier turns")),
+    "history": Field("history 이력", _turns, message("a list of earlier turns")),
 }
 """What a log may say of a question."""
 
@@ -174,8 +174,8 @@ class Logs:
         # What traces are rated by stands elsewhere.
         for name in self._columns.keys() - self._met - ({"thumbs"} if self._spans else set()):
             if path := self._columns[name]:
-                problem = phrase("no line has {path!r}", path=path)
-                remedy = phrase(
+                problem = message("no line has {path!r}", path=path)
+                remedy = message(
                     "look how the log calls it; of an object within another write outer.inner"
                 )
                 raise DataError(problem, path=f"{self.paths[0]}:1", field=name, remedy=remedy)
@@ -206,13 +206,13 @@ class Logs:
         """Refuse a log whose first record has no question."""
         path = self._columns.get("question")
         if path is not None and logged_value(record, path) is None:
-            problem, remedy = phrase("there is no {path!r}", path=path), nearest(path, record)
+            problem, remedy = message("there is no {path!r}", path=path), nearest(path, record)
         elif path is None and record.keys().isdisjoint(FIELDS["question"].names.split()):
-            problem = phrase(
+            problem = message(
                 "no field has a usual name of the question; there are {names}",
                 names=", ".join(record),
             )
-            remedy = phrase("name it with --column question=...")
+            remedy = message("name it with --column question=...")
         else:
             return
         raise DataError(problem, path=place, field="question", remedy=remedy)
@@ -248,8 +248,8 @@ class Logs:
         result, expected = FIELDS[name].read(value), FIELDS[name].expected
         if result is None and expected:
             said = {"expected": expected, "value": self._mask(shorten(value))}
-            problem = phrase("{expected} is expected, not {value}", **said)
-            remedy = phrase(
+            problem = message("{expected} is expected, not {value}", **said)
+            remedy = message(
                 "if it means something else, leave it out with --column {name}=", name=name
             )
             raise DataError(problem, remedy="" if name == "question" else remedy)
@@ -281,7 +281,7 @@ def _records(
     if (reader := READERS.get(ending(path))) is not None:
         yield from filled(reader(path, problems, encoding))
         return
-    if (whole := read_whole(path, first_line(path), problems.mender)) is None:
+    if (whole := read_whole(path, first_line(path), problems.repair)) is None:
         yield from read_records(path, problems)
         return
     value, lines = whole

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.workshop.moving.letters import GRAM, Bools
 from kragx.workshop.moving.places import Chunk, Place
 from kragx.workshop.moving.probes import FEWEST, GoldProbe
@@ -79,9 +79,9 @@ def choose(probe: GoldProbe, places: list[Place], *, is_crowded: bool) -> PlaceC
         is_crowded: it stands in so many that not all were looked at.
     """
     if probe.low == probe.high:
-        return PlaceChoice("unsure", reason=phrase("its text has no letters"))
+        return PlaceChoice("unsure", reason=message("its text has no letters"))
     if not places and len(probe.codes) < GRAM:
-        return PlaceChoice("unsure", reason=phrase("its text is too short to be looked for"))
+        return PlaceChoice("unsure", reason=message("its text is too short to be looked for"))
     # Text that is common has few letters of its own.
     n_grams = max(0, probe.high - GRAM + 1 - probe.low) / probe.step
     is_in_text = (probe.unique >= probe.low) & (probe.unique <= probe.high - GRAM)
@@ -89,7 +89,7 @@ def choose(probe: GoldProbe, places: list[Place], *, is_crowded: bool) -> PlaceC
     places = sorted(places, key=lambda place: (-place.weight, -place.share))
     candidates = [place for place in places if place.share >= (MUCH if place.is_framed else THERE)]
     if is_crowded and (candidates or not places):
-        return _unsure(candidates, phrase("its text stands in very many chunks"))
+        return _unsure(candidates, message("its text stands in very many chunks"))
     if not candidates:
         return _in_parts(places, is_common=is_common)
     selected, reason = _own(probe, candidates, is_common=is_common)
@@ -124,7 +124,7 @@ def _own(  # noqa: PLR0911  # a line for each reason
         candidates = from_source or candidates
         is_elsewhere = bool(candidates) and not from_source and candidates[0].source is not None
         if is_elsewhere and is_common:
-            return [], phrase("its text is common, and no chunk of its source has it")
+            return [], message("its text is common, and no chunk of its source has it")
     best = max(candidates, key=lambda place: (place.is_known, place.weight))
     if not best.is_known:
         if (
@@ -135,18 +135,18 @@ def _own(  # noqa: PLR0911  # a line for each reason
         ):
             return candidates, ""
         if len(candidates) == 1:
-            return [], phrase("a text like it stood elsewhere as well, and this may be that one")
-        return [], phrase(
+            return [], message("a text like it stood elsewhere as well, and this may be that one")
+        return [], message(
             "its text stands in {n} places, and nothing around it tells which", n=len(candidates)
         )
     alike = [place for place in candidates if place.weight > 0.9 * best.weight]
     if not best.has_own and _is_beside_itself(probe):
         alike = [place for place in alike if place.is_held]
         if not alike:
-            return [], phrase("a text like it stood elsewhere as well, and this may be that one")
+            return [], message("a text like it stood elsewhere as well, and this may be that one")
     near = [place for place in candidates if place.weight > 0.5 * best.weight]
     if len(near) > len(alike) or any(abs(place.share - best.share) > 1 - _SAME for place in alike):
-        return [], phrase("its text stands in {n} places that are much alike", n=len(candidates))
+        return [], message("its text stands in {n} places that are much alike", n=len(candidates))
     return alike, ""
 
 
@@ -177,17 +177,17 @@ def _unsure(places: Sequence[Place], reason: str) -> PlaceChoice:
 def _in_parts(places: list[Place], *, is_common: bool) -> PlaceChoice:
     """A gold text of which no place has enough, but several together may."""
     if not places:
-        return PlaceChoice("lost", reason=phrase("no chunk has its text"))
+        return PlaceChoice("lost", reason=message("no chunk has its text"))
     covered = np.sum([place.equal for place in places], axis=0)
     share = float((covered > 0).mean())
     if share < THERE:
-        choice = _unsure(places, phrase("{share:.0%} of its letters are left", share=share))
+        choice = _unsure(places, message("{share:.0%} of its letters are left", share=share))
         choice.verdict = "lost" if share < GONE else choice.verdict
         return choice
     places = [place for place in places if place.is_known]
     is_known = np.any([place.equal for place in places], axis=0)
     if is_common or (covered > 1).mean() > 0.1 or is_known.mean() < THERE:
-        return _unsure(places, phrase("its parts stand in several places"))
+        return _unsure(places, message("its parts stand in several places"))
     for place in places:
         place.narrow()
     return _choice_of([piece for place in places for piece in _pieces(place)], covered > 0)
@@ -198,7 +198,7 @@ def _whole_or_parts(place: Place) -> PlaceChoice:
     pieces = _pieces(place)
     doubtful = [piece for piece in pieces if _may_be_beside(piece)]
     if any(piece.share >= SLIVER * len(place.equal) for piece in doubtful):
-        return _unsure([place], phrase("of what was edited at its end nobody knows the chunk"))
+        return _unsure([place], message("of what was edited at its end nobody knows the chunk"))
     pieces = [piece for piece in pieces if piece not in doubtful]
     if len(pieces) > 1:
         return _choice_of(pieces, place.equal)

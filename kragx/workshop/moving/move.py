@@ -23,8 +23,8 @@ from kragx.ground.printing import (
     Table,
     joined,
     listed,
+    message,
     percent,
-    phrase,
     visible,
     warning,
 )
@@ -35,12 +35,12 @@ from kragx.workshop.moving.rebuild import MoveOption, option_of, rebuilt
 from kragx.workshop.moving.search import search
 
 MEANING: Mapping[Verdict, str] = {
-    "same": phrase("the chunk has the same id and the same text"),
-    "moved": phrase("in a chunk of about its size"),
-    "merged": phrase("inside a larger chunk"),
-    "split": phrase("over several chunks, which are an and now"),
-    "unsure": phrase("may be in several places: for a person"),
-    "lost": phrase("no chunk has it: for a person"),
+    "same": message("the chunk has the same id and the same text"),
+    "moved": message("in a chunk of about its size"),
+    "merged": message("inside a larger chunk"),
+    "split": message("over several chunks, which are an and now"),
+    "unsure": message("may be in several places: for a person"),
+    "lost": message("no chunk has it: for a person"),
 }
 
 _SHOWN = 5
@@ -132,7 +132,7 @@ class Move(Result):
     def describe(self) -> Iterator[Part]:
         """How many items are where, and the first few of those that a person should look at."""
         yield Heading(
-            phrase(
+            message(
                 "{n:,} gold items on {n_chunks:,} chunks", n=self.n_items, n_chunks=self.n_chunks
             ),
             level=1,
@@ -141,24 +141,24 @@ class Move(Result):
             [name, meaning, f"{self.counts[name]:,}", self._edited(name)]
             for name, meaning in MEANING.items()
         ]
-        heads = [phrase("gold"), phrase("where it is")]
-        heads += [phrase("items"), phrase("edited")]
+        heads = [message("gold"), message("where it is")]
+        heads += [message("items"), message("edited")]
         yield Table(heads, rows, words=2)
         if self.n_edited:
-            yield Line(phrase("edited: some of its words are not there as they were"), "dim")
+            yield Line(message("edited: some of its words are not there as they were"), "dim")
         for name in ("unsure", "lost"):
             if items := [item for item in self.items if item.verdict == name]:
                 yield Heading(f"{name}: {len(items):,}")
                 yield from self._rows(items)
         if self.open:
             yield warning(
-                phrase(
+                message(
                     "Unsure and lost gold stays in the set with its text and without an id: by "
                     "text it can still be matched, by id it counts as not found."
                 )
             )
         if self.bare:
-            text = phrase(
+            text = message(
                 "{n:,} queries have NO relevant gold left whose place is known: {names}. Their "
                 "scores mean nothing before somebody has looked at them.",
                 n=len(self.bare),
@@ -171,18 +171,18 @@ class Move(Result):
         if not shares:
             return "-"
         share = percent(sum(shares) / len(shares))
-        return phrase("{n:,} (by {share})", n=len(shares), share=share)
+        return message("{n:,} (by {share})", n=len(shares), share=share)
 
     def _rows(self, items: list[Moved]) -> Iterator[Part]:
         for item in items[:_SHOWN]:
             places = ", ".join(f"{place.id} ({place.share:.0%})" for place in item.places[:3])
-            maybe = phrase("perhaps {where}", where=visible(places))
+            maybe = message("perhaps {where}", where=visible(places))
             gold_id = f" {item.id}" if item.id is not None else ""
             name = visible(f"{item.query}, {item.field}{gold_id}")
             why = joined("; ", [item.reason, maybe if places else ""])
             yield Line(joined(": ", [name, why]), item="?")
         if len(items) > _SHOWN:
-            rest_line = phrase("and {n} more", n=len(items) - _SHOWN)
+            rest_line = message("and {n} more", n=len(items) - _SHOWN)
             yield Line(rest_line, "dim", indent=2)
 
     def write(self, path: Path) -> tuple[Path, Path]:

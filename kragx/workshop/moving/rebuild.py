@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kragx.data import Doc, Gold, Query, normalise
 from kragx.data.gold_changes import MOVE
 from kragx.data.words import unspaced
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.workshop.moving.choosing import SLIVER, Piece, PlaceChoice
 from kragx.workshop.moving.letters import letters
 from kragx.workshop.moving.places import Chunk
@@ -81,7 +81,7 @@ def option_of(probe: GoldProbe, choice: PlaceChoice) -> MoveOption:
         option.give_up(choice.reason)
     elif probe.apart and len(choice.pieces) > 1:
         option.give_up(
-            phrase("its chunk is split, and its text is in other words than the chunk's")
+            message("its chunk is split, and its text is in other words than the chunk's")
         )
     else:
         _set_parts(option)
@@ -128,7 +128,7 @@ def _set_parts(option: MoveOption) -> None:
         option.parts.append([new, *(Doc(name, own_text) for name in alternatives)])
         option.ends.append((begin, end, chunk))
     if not option.parts:
-        option.give_up(phrase("its parts are many and small"))
+        option.give_up(message("its parts are many and small"))
 
 
 def _edited(text: str, characters: Characters | None, choice: PlaceChoice) -> float:
@@ -209,7 +209,7 @@ def rebuilt(query: Query, options: Sequence[Sequence[MoveOption]]) -> Query:
         if len(of_item) > 1 and prod(len(option.parts) for option in of_item) > _MOST_PARTS:
             for option in of_item:
                 if len(option.parts) > 1:
-                    reason = phrase("it has alternatives, and they are split in too many ways")
+                    reason = message("it has alternatives, and they are split in too many ways")
                     option.give_up(reason)
     _leave_irrelevant(query, options)
     items = [
@@ -235,7 +235,7 @@ def _leave_irrelevant(query: Query, options: Sequence[Sequence[MoveOption]]) -> 
         ids = {doc.id for ors in of_item[0].parts for doc in ors}
         if (shared := next((name for name in relevant if name in ids), None)) is not None:
             of_item[0].give_up(
-                phrase(
+                message(
                     "it is not relevant, and {id} holds gold of grade {grade:g} as well",
                     id=shared,
                     grade=relevant[shared],

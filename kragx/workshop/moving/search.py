@@ -10,7 +10,7 @@ import numpy as np
 
 from kragx.data import Doc
 from kragx.data.lists import Ints, ranges
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.workshop.moving.alignment import STEP, align
 from kragx.workshop.moving.blocks import MARGIN, Block, blocks
 from kragx.workshop.moving.choosing import PlaceChoice, choose
@@ -44,7 +44,7 @@ class MoveSearch:
         for number, probe in enumerate(probes):
             places, self.places[number] = self.places[number], []
             if not probe.is_there:
-                reason = phrase("the corpus that it is of does not have it")
+                reason = message("the corpus that it is of does not have it")
                 yield PlaceChoice("lost", reason=reason)
             elif number in self.same:
                 yield PlaceChoice("same")

@@ -83,14 +83,14 @@ class PooledDocument:
 
 
 @dataclass(frozen=True, eq=False)
-class Board:
+class QuestionPool:
     """A question with its documents.
 
     Attributes:
         candidates: by the ids of the documents, in an order that says nothing.
         answered: whether each retriever has answered this text.
         odd: what people say who find the question itself odd, by their uid; see `State.odd`.
-        doubts: for each gold text whose place nobody knows (`moved`), where it may be, the
+        possible_places: for each gold text whose place nobody knows (`moved`), where it may be, the
             likeliest first.
     """
 
@@ -98,7 +98,7 @@ class Board:
     candidates: Mapping[str, PooledDocument]
     answered: tuple[bool, ...]
     odd: Mapping[str, str]
-    doubts: tuple[tuple[PooledDocument, ...], ...] = ()
+    possible_places: tuple[tuple[PooledDocument, ...], ...] = ()
 
     @classmethod
     def of(
@@ -109,7 +109,7 @@ class Board:
         copies: Copies,
         docs: Mapping[str, Doc],
         empty: Collection[str] = (),
-    ) -> Board:
+    ) -> QuestionPool:
         """What a workshop holds of a question.
 
         Args:
@@ -126,7 +126,7 @@ class Board:
         }
         answers = set(empty)
         places: dict[str, list[tuple[int, int]]] = {}
-        doubts: dict[str, dict[str, float]] = {}
+        possible_places: dict[str, dict[str, float]] = {}
 
         def take(row: SuggestedDocument) -> None:
             number = uids.get(row.uid)
@@ -137,7 +137,7 @@ class Board:
                 first = copies.first(row.document)
                 ranks = places.setdefault(first, [])
                 if row.origin == ORIGIN:
-                    doubts.setdefault(row.detail, {}).setdefault(first, row.score or 0.0)
+                    possible_places.setdefault(row.detail, {}).setdefault(first, row.score or 0.0)
                 if number is not None and row.rank is not None:
                     ranks.append((number, row.rank))
 
@@ -162,7 +162,9 @@ class Board:
             # In an order of its own: by rank a first place would tell people what to say.
             for document in sorted(places, key=lambda document: chance(question.uid, document))
         }
-        likeliest = (sorted(doubt, key=lambda place: -doubt[place]) for doubt in doubts.values())
+        likeliest = (
+            sorted(doubt, key=lambda place: -doubt[place]) for doubt in possible_places.values()
+        )
         return cls(
             question,
             candidates,
@@ -208,7 +210,7 @@ class Board:
     def in_doubt(self) -> list[PooledDocument]:
         """What people are to say first: where gold of before a move may be, until it is found."""
         candidates: dict[PooledDocument, None] = {}
-        for doubt in self.doubts:
+        for doubt in self.possible_places:
             if not any(place.is_judged and place.grade > 0 for place in doubt):
                 candidates |= dict.fromkeys(place for place in doubt if not place.is_judged)
         return list(candidates)

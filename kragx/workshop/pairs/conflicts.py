@@ -9,15 +9,15 @@ import numpy as np
 from kragx.judging.panel import ordinal_alpha
 from kragx.metrics import Floats
 from kragx.metrics.intervals import Interval, expanded_intervals
-from kragx.workshop.pairs.candidates import Board
+from kragx.workshop.pairs.candidates import QuestionPool
 from kragx.workshop.pairs.standing import verdicts
 from kragx.workshop.state.state import Pair, State
 
 
-def conflicts(boards: Mapping[str, Board]) -> Iterator[Pair]:
+def conflicts(pools: Mapping[str, QuestionPool]) -> Iterator[Pair]:
     """Yield the pairs on which people differ and nobody has decided, question by question."""
-    for board in boards.values():
-        yield from (entry.pair for entry in board if entry.standing.state == "conflict")
+    for pool in pools.values():
+        yield from (entry.pair for entry in pool if entry.standing.state == "conflict")
 
 
 LEAST_PAIRS = 10

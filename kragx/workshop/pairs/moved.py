@@ -13,7 +13,7 @@ from typing import Any
 from kragx.data import Gold, normalise
 from kragx.data.formats.jsonl import read_records
 from kragx.ground.errors import DataError, inside, shorten
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.workshop.state.records import SuggestedDocument
 from kragx.workshop.state.state import State
 
@@ -71,7 +71,7 @@ def rows_of_moved(
             record |= {"record": "candidate", "question_uid": record.pop("question")}
             candidates.append((place, record))
     rows = [*((f"query {uid}", row) for uid, row in questions.items()), *candidates]
-    remark = phrase(
+    remark = message(
         "{n} gold texts are in no chunk: search for what answers the question now, or leave them "
         "as they are",
         n=n_lost,

@@ -9,7 +9,7 @@ from kragx.data.corpus import as_corpus
 from kragx.data.gold import Query
 from kragx.data.korean import is_korean
 from kragx.ground.errors import UsageError, check_whole
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.judging.judge import Grader, Judged
 from kragx.judging.judgement_counts import Tally, check_missing
 from kragx.judging.question import Judgement, Question
@@ -87,7 +87,7 @@ def write_questions(
     if wrong := shares["difficulty"].keys() - {*DIFFICULTIES}:
         problem = f"{min(wrong)!r} is no difficulty that a model is asked for"
         raise UsageError(
-            problem, field="targets", remedy=phrase("name {names}", names=", ".join(DIFFICULTIES))
+            problem, field="targets", remedy=message("name {names}", names=", ".join(DIFFICULTIES))
         )
     existing = [*existing]
     passages = CorpusPassages([*as_corpus(corpus).docs.values()], seed, uses_of(existing))
@@ -105,7 +105,7 @@ def write_questions(
     cells = [(question.query_type, question.difficulty) for question in questions]
     counts = Kinds(shares, (), [*kinds_of(existing), *cells]).counts
     n_left = sum(slot.is_open for slot in slots)
-    lacking = phrase("{n} questions are lacking: no try gave one that passes", n=n_left)
+    lacking = message("{n} questions are lacking: no try gave one that passes", n=n_left)
     notes = (lacking,) if n_left else ()
     return WrittenQuestions(
         questions, n, shares, counts, len(existing), notes, fell=sieve.fell, **source.spent

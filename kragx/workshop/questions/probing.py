@@ -22,7 +22,7 @@ from kragx.data.gold import GoldDataset, Query
 from kragx.data.text import normalise
 from kragx.ground.errors import UsageError, check_whole, nearest, shorten
 from kragx.ground.json_values import HIDDEN
-from kragx.ground.printing import Line, Part, Result, phrase, visible
+from kragx.ground.printing import Line, Part, Result, message, visible
 from kragx.workshop.folder.places import known_place
 from kragx.workshop.questions.documents import Filling, fillings, sampled
 from kragx.workshop.questions.templates import own_templates
@@ -74,7 +74,7 @@ class ProbeSet(Result):
     def describe(self) -> Iterator[Part]:
         """How many there are, what they are made of, and what they count as."""
         yield Line(
-            phrase(
+            message(
                 "{n} of {of} probes: {n_values} values of {by} in {n_documents} documents",
                 n=self.n_probes,
                 of=self.n_wanted,
@@ -84,21 +84,21 @@ class ProbeSet(Result):
             )
         )
         if self.n_without:
-            text = phrase(
+            text = message(
                 "documents without {by}: {n}; nobody is kept from them",
                 n=self.n_without,
                 by=visible(self.by),
             )
             yield Line(text, "yellow")
         if n_missing := self.n_wanted - self.n_probes:
-            text = phrase(
+            text = message(
                 "{n} probes could not be made: every document that has a heading or a noun phrase "
                 "is probed",
                 n=n_missing,
             )
             yield Line(text, "yellow")
         yield Line(
-            phrase(
+            message(
                 "A document is probed once: two questions about it would fail together. They are "
                 "of type 'probe', have no gold, and say nothing of how often people would ask so."
             )
@@ -179,7 +179,7 @@ class _ProbeDrafts:
             names = sorted({f"metadata.{name}" for doc in docs for name in doc.metadata})
             remedy = nearest(self._by, names) if names else _NO_METADATA
             raise UsageError(
-                phrase("no document has {by!r}", by=self._by), field="by", remedy=remedy
+                message("no document has {by!r}", by=self._by), field="by", remedy=remedy
             )
         if len(self.values) == 1:
             value = shorten(*self.values.values())

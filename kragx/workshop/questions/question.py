@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal
 from kragx.data.gold import GoldDataset, Query
 from kragx.data.text import normalise
 from kragx.data.words import words
-from kragx.ground.json_values import plain
-from kragx.ground.printing import Line, Part, Result, Table, percent, phrase, warning
+from kragx.ground.json_values import to_jsonable
+from kragx.ground.printing import Line, Part, Result, Table, message, percent, warning
 from kragx.judging.judgement_counts import Tally, failure_lines
 from kragx.workshop.questions.words import content_words, mean_leak
 
@@ -19,13 +19,13 @@ Why = Literal[
     "wrong language", "asked already", "copies", "vague", "common sense", "not answered", "answered"
 ]  # fmt: skip
 MEANS: Mapping[Why, str] = {
-    "wrong language": phrase("not in the passage's language"),
-    "asked already": phrase("asks what another question asks"),
-    "copies": phrase("its word leak is above the target"),
-    "vague": phrase("cannot be understood alone, or nearly any document would do"),
-    "common sense": phrase("answered without looking anything up"),
-    "not answered": phrase("its passage does not answer it"),
-    "answered": phrase("to have no answer, and a passage has one"),
+    "wrong language": message("not in the passage's language"),
+    "asked already": message("asks what another question asks"),
+    "copies": message("its word leak is above the target"),
+    "vague": message("cannot be understood alone, or nearly any document would do"),
+    "common sense": message("answered without looking anything up"),
+    "not answered": message("its passage does not answer it"),
+    "answered": message("to have no answer, and a passage has one"),
 }
 """The filters, in the order in which they are tried; the last four by the model."""
 
@@ -129,7 +129,7 @@ class QuestionSet(Result):
         """How many there are, of which kinds, and what they copy from their sources."""
         n_documents = len({source for question in self.questions for source in question.sources})
         yield Line(
-            phrase(
+            message(
                 "{n} of {of} questions, made from {n_documents} documents",
                 n=len(self.questions),
                 of=self.n_wanted,
@@ -138,17 +138,21 @@ class QuestionSet(Result):
         )
         if self.n_existing:
             yield Line(
-                phrase("The shares are of these and of the {n} that there were.", n=self.n_existing)
+                message(
+                    "The shares are of these and of the {n} that there were.", n=self.n_existing
+                )
             )
-        heads = ("by", phrase("value"), phrase("new"), phrase("share"), phrase("target"))
+        heads = ("by", message("value"), message("new"), message("share"), message("target"))
         yield Table(heads, [*self._rows()], words=2)
         yield Line(
-            phrase("mean word leak: {share} of the content words", share=percent(self.mean_leak, 0))
+            message(
+                "mean word leak: {share} of the content words", share=percent(self.mean_leak, 0)
+            )
         )
         for note in self.notes:
             yield Line(note, "yellow")
         yield Line(
-            phrase(
+            message(
                 "They have no gold yet: people say which documents answer them (kragx gold start)."
             )
         )
@@ -182,17 +186,19 @@ class WrittenQuestions(QuestionSet):
         """What there is, what fell by which filter, what is not known, and what it cost."""
         yield from super().describe()
         if rows := [[why, MEANS[why], str(self.fell[why])] for why in MEANS if why in self.fell]:
-            yield Table((phrase("filter"), phrase("question"), phrase("fell")), rows, words=2)
+            yield Table((message("filter"), message("question"), message("fell")), rows, words=2)
         if self.n_refused:
-            refused = phrase("questions that the model refuses to write or to check")
+            refused = message("questions that the model refuses to write or to check")
             yield Line(f"{refused}: {self.n_refused}")
         total = self.writing + self.checking
         if self.n_unknown:
-            yield warning(phrase("not known, as a call failed: {n} questions", n=self.n_unknown))
-            yield from (replace(warning(line), indent=2) for line in failure_lines(plain(total)))
-        cost = phrase("unknown") if self.cost is None else f"{self.cost:.4f} {self.currency}"
+            yield warning(message("not known, as a call failed: {n} questions", n=self.n_unknown))
+            yield from (
+                replace(warning(line), indent=2) for line in failure_lines(to_jsonable(total))
+            )
+        cost = message("unknown") if self.cost is None else f"{self.cost:.4f} {self.currency}"
         yield Line(
-            phrase(
+            message(
                 "{model}: {n} calls to write and {n_checks} to check; from the store: {n_stored} "
                 "of {of}; {sent} + {got} tokens, cost {cost}",
                 model=self.model,

@@ -7,7 +7,7 @@ from typing import Any
 from kragx.data.gold import Query
 from kragx.data.validation import target_problems
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 
 TARGETS: Mapping[str, Mapping[str, float]] = {
     "query_type": {"general_inquiry": 0.5, "legal_interpretation": 0.25, "similar_case": 0.25},
@@ -42,7 +42,7 @@ def target_shares(targets: Shares | None) -> dict[str, Mapping[str, float]]:
         raise UsageError("targets.{why}", why=problem)
     for name in sorted(shares.keys() - TARGETS.keys()):
         remedy = nearest("", TARGETS)
-        raise UsageError(phrase("unknown key {name!r}", name=name), field="targets", remedy=remedy)
+        raise UsageError(message("unknown key {name!r}", name=name), field="targets", remedy=remedy)
     return shares
 
 

@@ -23,7 +23,7 @@ from kragx.data.gold import Query
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.ground.errors import DataError, UsageError, check_whole, inside, installing, nearest
 from kragx.ground.options import check_options, fitting, from_options, is_text, one_of, optional
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.judging.template import environment
 from kragx.workshop.questions.documents import Filling, Language, fillings, sampled
 from kragx.workshop.questions.question import NewQuestion, QuestionSet, Sieve
@@ -286,7 +286,7 @@ def make_questions(
     notes: list[str] = []
     if n_missing := n - len(questions):
         notes.append(
-            phrase(
+            message(
                 "{n} questions could not be made: a template makes {most} at most, {n_known} asked "
                 "again what there is, and {n_leaking} copied too much",
                 n=n_missing,
@@ -297,7 +297,7 @@ def make_questions(
         )
     if not has_kiwi() and any(filling.language == "ko" for filling in filled):
         notes.append(
-            phrase(
+            message(
                 "without Kiwi, Korean documents are asked about by their headings alone, and word "
                 "leak counts words without their endings; {install}",
                 install=installing("korean"),

@@ -8,14 +8,16 @@ what it will say. That is known by counting, board by board.
 
 from collections.abc import Collection
 
-from kragx.workshop.pairs.candidates import Board
+from kragx.workshop.pairs.candidates import QuestionPool
 
 QUESTIONS = 10
 PAIRS = 30
 """With fewer questions, or fewer of their pairs judged, nothing is said of what is to come."""
 
 
-def outlook(boards: Collection[Board], n_retrievers: int) -> dict[str, str | int | None]:
+def stopping_estimate(
+    pools: Collection[QuestionPool], n_retrievers: int
+) -> dict[str, str | int | None]:
     """How far the comparison of retrievers is.
 
     Returns:
@@ -25,15 +27,15 @@ def outlook(boards: Collection[Board], n_retrievers: int) -> dict[str, str | int
         document). ``needed``: how many there have to be of what is too few.
     """
     # Until all have answered nobody can say in which documents their lists differ.
-    compared = [board for board in boards if board.is_compared and board.candidates]
+    compared = [pool for pool in pools if pool.is_compared and pool.candidates]
     outcomes = (
         ("retrievers", n_retrievers < 2),
-        ("answers", any(board.is_waiting for board in boards)),
+        ("answers", any(pool.is_waiting for pool in pools)),
         ("questions", not compared),
         # Before it is too early to say anything: no grade can help retrievers that are one.
-        ("equal", not any(board.differing for board in compared)),
+        ("equal", not any(pool.differing for pool in compared)),
         ("questions", len(compared) < QUESTIONS),
-        ("pairs", sum(board.n_judged for board in compared) < PAIRS),
+        ("pairs", sum(pool.n_judged for pool in compared) < PAIRS),
         ("open", any(not entry.standing.is_known for b in compared for entry in b.differing)),
     )
     outcome = next((outcome for outcome, holds in outcomes if holds), "decided")

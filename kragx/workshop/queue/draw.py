@@ -96,7 +96,7 @@ class LotFeed:
     def _is_over(self) -> bool:
         # Whether there is hope takes longer to find out than people wait for the next pair.
         looks = int(self._ledger.is_settled.sum()) % _NOW_AND_THEN == 0 and not self._goes_on
-        difference = self._ledger.difference(self._margin, outlook=looks)
+        difference = self._ledger.difference(self._margin, forecast=looks)
         self._is_lost = self._is_lost or difference.verdict == "hopeless"
         if difference.is_over:
             self._tell(difference.text)

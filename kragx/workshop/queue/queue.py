@@ -9,7 +9,7 @@ from itertools import chain, takewhile
 from typing import Literal
 
 from kragx.data import Doc
-from kragx.workshop.pairs.candidates import Board, LabellingPlan, PooledDocument, chance
+from kragx.workshop.pairs.candidates import LabellingPlan, PooledDocument, QuestionPool, chance
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import Pair, State
@@ -68,16 +68,16 @@ class _Request:
     person: str
     question: str | None
     besides: Sequence[Pair]
-    boards: Sequence[Board]
+    pools: Sequence[QuestionPool]
     late: bool = False
 
 
 class Queue:
     """Gives each person the pair to judge next.
 
-    First comes that in which retrievers differ most (`Board.worth`), and before all what is in
-    doubt since the corpus was chunked anew (`moved`). Where there is nothing to compare, questions
-    without a relevant document come first.
+    First comes that in which retrievers differ most (`QuestionPool.worth`), and before all what is
+    in doubt since the corpus was chunked anew (`moved`). Where there is nothing to compare,
+    questions without a relevant document come first.
 
     Args:
         state: the workshop.
@@ -86,7 +86,7 @@ class Queue:
         plan: how it is asked.
 
     Attributes:
-        boards: of the open questions, by uid.
+        pools: of the open questions, by uid.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Queue:
         self.copies: Copies = copies
         self.plan: LabellingPlan = plan or LabellingPlan()
         self.empty: set[str] = set()
-        self.boards: dict[str, Board] = {}
+        self.pools: dict[str, QuestionPool] = {}
         self._position = 0
         self._leases: dict[str, dict[Pair, float]] = {}
         self._now = 0.0
@@ -125,9 +125,9 @@ class Queue:
         for uid in questions:
             question = self.state.questions.get(uid)
             if question is None or question.state != "open":
-                self.boards.pop(uid, None)
+                self.pools.pop(uid, None)
                 continue
-            self.boards[uid] = Board.of(
+            self.pools[uid] = QuestionPool.of(
                 self.state, question, self.plan, self.copies, self.docs, self.empty
             )
 
@@ -145,8 +145,8 @@ class Queue:
         """
         with self.state.lock:
             self.refresh()
-            boards = [b for uid, b in self.boards.items() if question in (None, uid)]
-            request = _Request(person, question, besides, boards)
+            pools = [b for uid, b in self.pools.items() if question in (None, uid)]
+            request = _Request(person, question, besides, pools)
             now = self._now = time.monotonic()
             pair = self._leased(request) or self._choose(request)
             if pair is None:  # others may just have left their page open
@@ -167,9 +167,9 @@ class Queue:
         return JudgingTurn(question, document, len(copies), mine)
 
     def _why(self, request: _Request) -> Why:
-        if not request.boards:
+        if not request.pools:
             return "no questions"
-        candidates = [candidate for board in request.boards for candidate in board]
+        candidates = [candidate for pool in request.pools for candidate in pool]
         if any(self._viewers(c.pair) and self._lacks(request.person, c) for c in candidates):
             return "with others"
         return "all judged" if candidates else "no documents"
@@ -184,8 +184,8 @@ class Queue:
     def _leased(self, request: _Request) -> Pair | None:
         """What the person was shown, and has not judged."""
         for (uid, document), end in self._leases.get(request.person, {}).items():
-            board = self.boards.get(uid) if request.question in (None, uid) else None
-            candidate = board and board.candidates.get(document)
+            pool = self.pools.get(uid) if request.question in (None, uid) else None
+            candidate = pool and pool.candidates.get(document)
             if candidate and end > self._now and self._may_judge(request, candidate):
                 return candidate.pair
         return None
@@ -203,12 +203,12 @@ class Queue:
         if person in status.by or status.is_decided or status.state == "conflict":
             return False
         # Of what is in doubt since a move, a file's grade is what is asked about.
-        is_doubted = candidate in self.boards[candidate.pair[0]].in_doubt
+        is_doubted = candidate in self.pools[candidate.pair[0]].in_doubt
         people = frozenset[str]() if is_doubted else status.by
         return len(people.union(viewers)) < (2 if candidate.is_twice else 1)
 
     def _is_late(self, person: str, candidate: PooledDocument) -> bool:
-        return person in self.boards[candidate.pair[0]].odd or person in candidate.standing.later
+        return person in self.pools[candidate.pair[0]].odd or person in candidate.standing.later
 
     def _may_judge(self, request: _Request, candidate: PooledDocument) -> bool:
         """Whether a person may be shown a pair now; one that they put off only as `late`.
@@ -223,10 +223,10 @@ class Queue:
         )
 
     def _open(
-        self, request: _Request, candidates_of: Callable[[Board], Iterable[PooledDocument]]
+        self, request: _Request, candidates_of: Callable[[QuestionPool], Iterable[PooledDocument]]
     ) -> Iterator[PooledDocument]:
         """Those of some candidates of the boards that a person may be shown now."""
-        candidates = chain.from_iterable(map(candidates_of, request.boards))
+        candidates = chain.from_iterable(map(candidates_of, request.pools))
         return (candidate for candidate in candidates if self._may_judge(request, candidate))
 
     # -- which comes first ------------------------------------------------------------------------
@@ -244,33 +244,33 @@ class Queue:
 
     def _doubted(self, request: _Request) -> PooledDocument | None:
         """Where gold of before a move may be: the next release waits for it."""
-        return next(self._open(request, lambda board: board.in_doubt), None)
+        return next(self._open(request, lambda pool: pool.in_doubt), None)
 
     def _by_worth(self, request: _Request) -> PooledDocument | None:
         """What could change most, of a question for some pairs in a row; else by progress."""
         best: dict[str, float] = {}
-        for board in request.boards:
-            of_board = (entry for entry in board.unjudged if self._may_judge(request, entry))
+        for pool in request.pools:
+            of_board = (entry for entry in pool.unjudged if self._may_judge(request, entry))
             if (first := next(of_board, None)) is not None:
-                best[board.question.uid] = board.worth(first)
+                best[pool.question.uid] = pool.worth(first)
         if not best:
             return None
         current, run = self._current(request)
-        is_lacking = not all(self.boards[uid].has_relevant for uid in best)
+        is_lacking = not all(self.pools[uid].has_relevant for uid in best)
 
         def rank(uid: str) -> tuple[bool, float, tuple[bool, int], float]:
-            board = self.boards[uid]
-            is_wanted = best[uid] > 0 or board.has_relevant != is_lacking
+            pool = self.pools[uid]
+            is_wanted = best[uid] > 0 or pool.has_relevant != is_lacking
             stays = uid == current and run < _STAY and is_wanted
             # By lot, and another for each person, so that two who begin at once do not read the
             # same.
-            return not stays, -best[uid], board.progress, chance(request.person, uid)
+            return not stays, -best[uid], pool.progress, chance(request.person, uid)
 
-        board = self.boards[min(best, key=rank)]
-        least = _ENOUGH * best[board.question.uid]
+        pool = self.pools[min(best, key=rank)]
+        least = _ENOUGH * best[pool.question.uid]
         # Of pairs that are worth about the same each person has an order of their own.
         return min(
-            (e for e in board.unjudged if board.worth(e) >= least and self._may_judge(request, e)),
+            (e for e in pool.unjudged if pool.worth(e) >= least and self._may_judge(request, e)),
             key=lambda candidate: chance(request.person, *candidate.pair),
         )
 
@@ -289,7 +289,7 @@ class Queue:
         """A pair that one other person has judged, and two are to."""
         current, _ = self._current(request)
         return min(
-            self._open(request, lambda board: board.for_second),
+            self._open(request, lambda pool: pool.for_second),
             key=lambda entry: (entry.pair[0] != current, chance(request.person, *entry.pair)),
             default=None,
         )
@@ -301,4 +301,6 @@ class Queue:
             mine = self.turn(request.person, *candidate.pair).mine
             return mine.at if mine else "", candidate.pair
 
-        return min(self._open(replace(request, late=True), Board.__iter__), key=since, default=None)
+        return min(
+            self._open(replace(request, late=True), QuestionPool.__iter__), key=since, default=None
+        )

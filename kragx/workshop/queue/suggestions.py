@@ -1,7 +1,7 @@
 """What is suggested for a question: what retrievers find, what it was made from, what lies beside.
 
 Stored as candidates, once: a retriever is asked again only for a question whose text has changed,
-or when something that its answers depend on has (`boards.asking_uid`).
+or when something that its answers depend on has (`pools.asking_uid`).
 """
 
 import threading
@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kragx.data import Doc, GoldDataset, Mender, Query, Retrieved, Run, normalise
+from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, SurrogateRepair, normalise
 from kragx.data.databases import StoreFailedError, answering
 from kragx.data.gold import as_turns
 from kragx.evaluation.retriever_adapters import start_daemon
@@ -113,10 +113,10 @@ class Suggester:
 
     def _at_hand(self, question: Question) -> Iterator[SuggestedDocument]:
         """What a question was made from, and what lies beside its gold."""
-        board = self._queue.boards.get(question.uid)
+        pool = self._queue.pools.get(question.uid)
         known = set(self._state.candidates.get(question.uid, ()))
         gold = [str(item["id"]) for item in question.gold if item.get("id")]
-        gold += [candidate.pair[1] for candidate in board or () if candidate.grade > 0]
+        gold += [candidate.pair[1] for candidate in pool or () if candidate.grade > 0]
         beside = [near for document in gold for near in self.beside.of(document)]
         for origin, documents in (("source", [*question.sources, *gold]), ("neighbour", beside)):
             for document in documents:
@@ -137,7 +137,9 @@ class Suggester:
     def _ask(self, source: SuggestionSource, questions: Sequence[Question]) -> None:
         """Store the answers to some questions."""
         queries = (
-            Query(question.uid, question.text, history=as_turns(question.history, Mender()))
+            Query(
+                question.uid, question.text, history=as_turns(question.history, SurrogateRepair())
+            )
             for question in questions
         )
         # Whoever has told of an answer as it came is not asked for it again below.

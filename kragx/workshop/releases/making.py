@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from kragx.data import Doc, Forbidden, Gold, Mender, Query
+from kragx.data import Doc, Forbidden, Gold, Query, SurrogateRepair
 from kragx.data.gold import as_gold, as_turns
 from kragx.data.source import contradictions
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.workshop.folder.forbidden import forbidden_of
 from kragx.workshop.folder.places import known_place, place_of
 from kragx.workshop.pairs.duplicates import Copies
@@ -26,16 +26,16 @@ Reason = Literal[
 ]
 
 REASONS: Mapping[Reason, str] = {
-    "not judged": phrase("nobody has judged a document for it"),
-    "nothing relevant": phrase(
+    "not judged": message("nobody has judged a document for it"),
+    "nothing relevant": message(
         "no document that was judged answers it; go on, or mark it as unanswerable"
     ),
-    "undecided": phrase("people differ, and nobody has decided"),
-    "contradiction": phrase("it is marked as unanswerable, but a document answers it"),
-    "not in corpus": phrase(
+    "undecided": message("people differ, and nobody has decided"),
+    "contradiction": message("it is marked as unanswerable, but a document answers it"),
+    "not in corpus": message(
         "a document that answers it is not in the corpus any more (kragx gold move)"
     ),
-    "broken": phrase("gold that came with it from a file contradicts what was judged"),
+    "broken": message("gold that came with it from a file contradicts what was judged"),
 }
 """Why a question is not ready."""
 
@@ -144,8 +144,8 @@ def _make_query(
     if undecided:
         return without("undecided", *undecided)
     grades = {first: now.grade for first, now in standings.items()}
-    mender = Mender()
-    golds = [as_gold(item, mender, strings=False) for item in question.gold]
+    repair = SurrogateRepair()
+    golds = [as_gold(item, repair, strings=False) for item in question.gold]
     # What people say of a document replaces what came with the question from a file.
     golds = [gold for gold in golds if gold.id is None or copies.first(gold.id) not in grades]
     answers = {first for first, grade in grades.items() if grade}
@@ -232,7 +232,7 @@ def query_of(question: Question, golds: Sequence[Gold] = ()) -> Query:
             **{name: value for name, value in fields.items() if value is not None},
             **metadata,
         },
-        history=as_turns(question.history, Mender()),
+        history=as_turns(question.history, SurrogateRepair()),
         weight=question.weight,
         inclusion=question.inclusion,
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from kragx.data import GoldDataset
 from kragx.data.gold_diff import GoldDiff, diff_gold
 from kragx.data.reading import read_dataset
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.conflicts import Alpha, agreement
 from kragx.workshop.pairs.duplicates import Copies
@@ -40,16 +40,16 @@ class Lack:
     def text(self) -> str:
         """It in a sentence."""
         if self.what == "moved":
-            return phrase(
+            return message(
                 "gold texts without a place since kragx gold move, which count as not found: {n}",
                 n=self.n,
             )
         if self.what == "missing":
-            return phrase(
+            return message(
                 "{file} is not in this folder, so nothing is held against it", file=self.name
             )
         why = next(why for reason, why in REASONS.items() if reason == self.what)
-        return phrase("questions left out: {n}, {why}", n=self.n, why=why)
+        return message("questions left out: {n}, {why}", n=self.n, why=why)
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from kragx.ground.printing import (
     as_markdown,
     interval,
     joined,
+    message,
     number,
-    phrase,
     visible,
     warning,
 )
@@ -35,7 +35,7 @@ def _parts(coming: Next, dataset: GoldDataset, validation: Validation, note: str
     if note:
         yield Line(visible(note))
     yield Line(
-        phrase(
+        message(
             "{n} questions, {n_gold} gold items; content sha256 {hash}.",
             n=coming.n_questions,
             n_gold=coming.n_gold,
@@ -45,19 +45,21 @@ def _parts(coming: Next, dataset: GoldDataset, validation: Validation, note: str
     grades = joined(
         ", ",
         (
-            phrase("{grade} is {gold:g}", grade=grade, gold=gold_grade(grade, coming.top))
+            message("{grade} is {gold:g}", grade=grade, gold=gold_grade(grade, coming.top))
             for grade in range(coming.top + 1)
         ),
     )
-    yield Line(phrase("People's grades in the file: {grades}; above 0 is relevant.", grades=grades))
+    yield Line(
+        message("People's grades in the file: {grades}; above 0 is relevant.", grades=grades)
+    )
     yield from map(warning, coming.lacks)
     if coming.diff is None:
-        yield Heading(phrase("What changed"))
-        yield Line(phrase("The first release."))
+        yield Heading(message("What changed"))
+        yield Line(message("The first release."))
     else:
-        yield Heading(phrase("What changed since {version}", version=coming.previous))
+        yield Heading(message("What changed since {version}", version=coming.previous))
         yield from coming.diff.describe(full=True)
-    yield Heading(phrase("Who judged"))
+    yield Heading(message("Who judged"))
     rows = [
         [
             visible(share.name),
@@ -67,13 +69,13 @@ def _parts(coming: Next, dataset: GoldDataset, validation: Validation, note: str
         for share in coming.shares
     ]
     heads = [
-        *(phrase("who"), phrase("as"), phrase("graded")),
-        *(phrase("unusable"), phrase("put off"), phrase("decided")),
+        *(message("who"), message("as"), message("graded")),
+        *(message("unusable"), message("put off"), message("decided")),
     ]
     yield Table(heads, rows, words=2)
     yield Line(agreement_text(coming.alpha))
     if coming.content.left_out:
-        yield Heading(phrase("Left out"))
+        yield Heading(message("Left out"))
         rows = [
             [
                 omission.question,
@@ -83,16 +85,16 @@ def _parts(coming: Next, dataset: GoldDataset, validation: Validation, note: str
             ]
             for omission in coming.content.left_out
         ]
-        heads = [phrase("id"), phrase("question"), phrase("why"), phrase("documents")]
+        heads = [message("id"), message("question"), message("why"), message("documents")]
         yield Table(heads, rows, words=4)
-    yield Heading(phrase("What kragx gold validate reports"))
+    yield Heading(message("What kragx gold validate reports"))
     yield from validation.describe()
 
 
 def agreement_text(alpha: Alpha) -> str:
     """How far people agree, in a sentence."""
     if alpha.value is None:
-        return phrase(
+        return message(
             "Agreement: {n} pairs have two people's grades; too few: below {least} a figure would "
             "say nothing."
             if alpha.pairs < LEAST_PAIRS
@@ -102,7 +104,7 @@ def agreement_text(alpha: Alpha) -> str:
             least=LEAST_PAIRS,
         )
     ends = "" if alpha.interval is None else f"{interval(*alpha.interval[:2])} (95 %)"
-    return phrase(
+    return message(
         "Agreement: Krippendorff's alpha for ordered grades {alpha}, from {n} pairs of "
         "{n_questions} questions that two people or more graded.",
         alpha=joined(" ", [number(alpha.value), ends]),

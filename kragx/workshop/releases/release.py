@@ -22,7 +22,7 @@ from kragx.data.reading import read_dataset
 from kragx.data.released import ENDING
 from kragx.data.validation import Validation, validate
 from kragx.ground.errors import DataError, UsageError
-from kragx.ground.printing import Line, Part, Result, counted, joined, phrase, warning
+from kragx.ground.printing import Line, Part, Result, counted, joined, message, warning
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.releases.making import LeftOut
@@ -70,10 +70,10 @@ class Released(Result):
         """What was released, what changed, and what is not in it."""
         if self.version is None:
             yield Line(
-                phrase("nothing has changed since {file}; no release is made", file=self.file.name)
+                message("nothing has changed since {file}; no release is made", file=self.file.name)
             )
         else:
-            released = phrase(
+            released = message(
                 "released {version}: {file}, {n} questions, {n_gold} gold items, sha256 {hash}",
                 version=self.version,
                 file=self.file,
@@ -86,12 +86,12 @@ class Released(Result):
         yield from map(warning, self.lacks)
         if self.validation is not None:
             counts = {
-                phrase("errors"): self.validation.n_errors,
-                phrase("warnings"): self.validation.n_warnings,
+                message("errors"): self.validation.n_errors,
+                message("warnings"): self.validation.n_warnings,
             }
             yield Line(joined(": ", ["kragx gold validate", counted(counts)]))
         if self.version is not None:
-            yield Line(phrase("all of it: {path}", path=self.file.with_suffix(".md")), "dim")
+            yield Line(message("all of it: {path}", path=self.file.with_suffix(".md")), "dim")
 
 
 def release(
@@ -133,7 +133,7 @@ def release(
                 field=str(workshop.folder),
                 remedy="kragx workshop {folder} opens it for judging",
                 n=coming.n_questions,
-                why=joined("; ", coming.lacks) or phrase("there is none"),
+                why=joined("; ", coming.lacks) or message("there is none"),
                 folder=workshop.folder,
             )
         if coming.is_same:
@@ -160,9 +160,9 @@ def _outcome(
     coming: Next, validation: Validation | None, path: Path, dataset: GoldDataset
 ) -> Released:
     changes = (
-        phrase("the first release")
+        message("the first release")
         if coming.diff is None
-        else phrase(
+        else message(
             "since {version}: {changes}", version=coming.previous, changes=coming.diff.summary
         )
     )

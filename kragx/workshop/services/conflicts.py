@@ -29,7 +29,7 @@ class Conflicts:
         """The pairs on which people differ and nobody has decided."""
         with self.context.state.lock:
             self.context.queue.refresh()
-            pairs = conflicts(self.context.queue.boards)
+            pairs = conflicts(self.context.queue.pools)
             return {"conflicts": [self._conflict(pair) for pair in pairs]}
 
     def _conflict(self, pair: Pair) -> Plain:

@@ -10,7 +10,7 @@ from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.conflicts import conflicts
 from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.questions.words import leak
-from kragx.workshop.queue.convergence import outlook
+from kragx.workshop.queue.convergence import stopping_estimate
 from kragx.workshop.queue.queue import Queue
 from kragx.workshop.queue.suggestions import Suggester
 from kragx.workshop.state.records import Judgement, Person, Question
@@ -126,12 +126,12 @@ class Context:
         self.queue.refresh()
         counts = {
             "questions": sum(1 for _ in self.state.open_questions()),
-            "pairs": sum(len(board.candidates) for board in self.queue.boards.values()),
+            "pairs": sum(len(pool.candidates) for pool in self.queue.pools.values()),
             "mine": self.n_judged(person),
         }
         if person.role == "owner":
-            counts["conflicts"] = sum(1 for _ in conflicts(self.queue.boards))
-            counts["odd"] = sum(bool(board.odd) for board in self.queue.boards.values())
+            counts["conflicts"] = sum(1 for _ in conflicts(self.queue.pools))
+            counts["odd"] = sum(bool(pool.odd) for pool in self.queue.pools.values())
         return counts
 
     def n_judged(self, person: Person) -> int:
@@ -142,7 +142,7 @@ class Context:
     @property
     def decides(self) -> Plain:
         """How far the comparison of retrievers is, without their names."""
-        return outlook(self.queue.boards.values(), len(self.queue.plan.retrievers))
+        return stopping_estimate(self.queue.pools.values(), len(self.queue.plan.retrievers))
 
     def leak(self, question: Question) -> float | None:
         """The share of a question's content words that its sources have; None without sources."""

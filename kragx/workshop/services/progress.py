@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-from kragx.workshop.pairs.candidates import Board
+from kragx.workshop.pairs.candidates import QuestionPool
 from kragx.workshop.pairs.conflicts import LEAST_PAIRS, agreement
 from kragx.workshop.questions.words import mean_leak
 from kragx.workshop.services.context import Context, Plain
@@ -47,14 +47,14 @@ class Progress:
         settings = context.workshop.settings
         with context.state.lock:
             counts = context.counts(person)
-            boards = list(context.queue.boards.values())
+            pools = list(context.queue.pools.values())
             figures: Plain = {
                 "totals": counts,
                 "decides": context.decides,
-                "by": shares(boards, settings.targets),
+                "by": shares(pools, settings.targets),
             }
             if person.role == "owner":
-                figures |= self._of_everybody(counts, boards)
+                figures |= self._of_everybody(counts, pools)
             else:
                 # How much others have judged, and found, might tell somebody what to say.
                 for row in chain(*figures["by"].values()):
@@ -64,11 +64,11 @@ class Progress:
         leaks = list(map(context.leak, questions))
         return figures | {"leak": {"mean": mean_leak(leaks), "target": settings.leak_target}}
 
-    def _of_everybody(self, counts: Plain, boards: Collection[Board]) -> Plain:
+    def _of_everybody(self, counts: Plain, pools: Collection[QuestionPool]) -> Plain:
         """What the owner alone may know."""
         further = {
-            "judged": sum(board.n_judged for board in boards),
-            "questions_with_relevant": sum(board.has_relevant for board in boards),
+            "judged": sum(pool.n_judged for pool in pools),
+            "questions_with_relevant": sum(pool.has_relevant for pool in pools),
         }
         return {
             "totals": counts | further,
@@ -94,7 +94,7 @@ class Progress:
 
 
 def shares(
-    boards: Collection[Board], targets: Mapping[str, Mapping[str, float]]
+    pools: Collection[QuestionPool], targets: Mapping[str, Mapping[str, float]]
 ) -> dict[str, list[Plain]]:
     """By query_type and difficulty how many questions there are, and how many should be.
 
@@ -105,14 +105,14 @@ def shares(
     """
     shares_of: dict[str, list[Plain]] = {}
     for name in ("query_type", "difficulty"):
-        boards_of: defaultdict[str | None, list[Board]] = defaultdict(list)
-        for board in boards:
-            boards_of[getattr(board.question, name)].append(board)
+        pools_of: defaultdict[str | None, list[QuestionPool]] = defaultdict(list)
+        for pool in pools:
+            pools_of[getattr(pool.question, name)].append(pool)
         target = targets.get(name, {})
-        further = sorted(value for value in boards_of if value is not None and value not in target)
-        values = [*target, *further, *([None] if None in boards_of else [])]
+        further = sorted(value for value in pools_of if value is not None and value not in target)
+        values = [*target, *further, *([None] if None in pools_of else [])]
         shares_of[name] = [
-            _share_row(value, boards_of[value], len(boards), target)
+            _share_row(value, pools_of[value], len(pools), target)
             # Where no question has any value there is nothing to show a share of.
             for value in ([] if values == [None] else values)
         ]
@@ -120,13 +120,13 @@ def shares(
 
 
 def _share_row(
-    value: str | None, boards: Collection[Board], n_all: int, target: Mapping[str, float]
+    value: str | None, pools: Collection[QuestionPool], n_all: int, target: Mapping[str, float]
 ) -> Plain:
     return {
         "value": value,
-        "questions": len(boards),
-        "share": len(boards) / n_all if n_all else 0.0,
+        "questions": len(pools),
+        "share": len(pools) / n_all if n_all else 0.0,
         "target": target.get(value) if value is not None else None,
-        "judged": sum(board.n_judged for board in boards),
-        "answered": sum(board.has_relevant for board in boards),
+        "judged": sum(pool.n_judged for pool in pools),
+        "answered": sum(pool.has_relevant for pool in pools),
     }

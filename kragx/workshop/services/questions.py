@@ -96,9 +96,9 @@ class Questions:
         return {"questions": rows, "leak": {"mean": mean_leak(leaks), "target": target}}
 
     def _row(self, question: Question, person: Person) -> Plain:
-        board, is_owner = self._context.queue.boards.get(question.uid), person.role == "owner"
+        pool, is_owner = self._context.queue.pools.get(question.uid), person.role == "owner"
         sees_all = is_owner or question.person == person.uid
-        judges = [candidate.standing.by for candidate in board or ()]
+        judges = [candidate.standing.by for candidate in pool or ()]
         row: Plain = {
             **plain_question(question),
             "state": question.state,

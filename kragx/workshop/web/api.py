@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from kragx.data.databases import StoreFailedError, answering
 from kragx.data.formats.jsonl import foreign_json
-from kragx.data.text import Mender
+from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, KragxError, UsageError, shorten
 from kragx.workshop.desk import Desk
 from kragx.workshop.services.context import ClashError, Plain, RefusedError, UnknownError
@@ -109,7 +109,7 @@ def _json(body: bytes) -> Any:
         value = foreign_json(body.decode("utf-8", "surrogatepass"), strict=True)
     except (ValueError, KragxError) as error:  # UnicodeDecodeError is one
         raise Refusal(400, f"not valid JSON: {error}") from None
-    return Mender().mend_within(value)
+    return SurrogateRepair().value(value)
 
 
 def _form(form: type[_Form], value: Any) -> _Form:

@@ -14,7 +14,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from kragx.ground.errors import UsageError
-from kragx.ground.printing import phrase
+from kragx.ground.printing import message
 from kragx.workshop.desk import Desk
 from kragx.workshop.web.api import routes
 from kragx.workshop.web.security import Guard, Refusal
@@ -91,7 +91,7 @@ def listening(host: str, port: int | None) -> Iterator[socket.socket]:
             return
     remedy = "name another --port, or none" if port is not None else "name a --port that is free"
     raise UsageError(
-        phrase("{place}: {why}", place=place, why=problem), field="--port", remedy=remedy
+        message("{place}: {why}", place=place, why=problem), field="--port", remedy=remedy
     )
 
 

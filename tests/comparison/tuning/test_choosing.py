@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kragx.comparison.tuning import Rules, Setting, Tried, drawn, halved, settings, tuned
-from kragx.ground.printing.phrases import speaking
+from kragx.ground.printing.localisation import speaking
 from tests.thoroughness import all_cases
 
 RULES = Rules("ndcg@10", resamples=1_000)

@@ -7,7 +7,7 @@ import pytest
 
 from kragx.comparison.tuning import Rules, Tried, settings, tuned
 from kragx.comparison.tuning.rules import excess
-from kragx.ground.printing.phrases import speaking
+from kragx.ground.printing.localisation import speaking
 from kragx.metrics.intervals import student_t
 
 

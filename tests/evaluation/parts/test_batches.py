@@ -23,7 +23,7 @@ from kragx import DataError, Evaluation, UsageError, evaluate
 from kragx.data import lists, source
 from kragx.data.batch import Batch
 from kragx.data.entries import Columns
-from kragx.matchers import MatchItem, Notes, RougeMatcher
+from kragx.matchers import Diagnostics, MatchItem, RougeMatcher
 from kragx.metrics import MatchTable
 from tests.thoroughness import examples
 
@@ -182,9 +182,9 @@ def test_texts_are_forgotten_between_batches(tmp_path: Path, most: int) -> None:
 class Halved(RougeMatcher):
     """Somebody's matcher: ROUGE, by half."""
 
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Any]:
+    def scores(self, items: Iterable[MatchItem], diagnostics: Diagnostics) -> Iterator[Any]:
         """Half of each score."""
-        return (scores / 2 for scores in super().scores(items, notes))
+        return (scores / 2 for scores in super().scores(items, diagnostics))
 
 
 @pytest.mark.parametrize("in_file", [True, False])

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 
 from kragx import evaluate, match_pairs, read_rows
-from kragx.data import Mender, Reading
+from kragx.data import Reading, SurrogateRepair
 from kragx.data.batch import in_rows
 from kragx.errors import DataError, KragxError, UsageError, WorkerError
 from kragx.evaluation.parts import source_parts as parts
@@ -87,7 +87,7 @@ def test_parts_are_whole_lines_under_their_numbers(lengths, end, is_ended, size)
         lines = content.splitlines(keepends=True)
         for part in own:
             assert part.content.read().startswith(lines[part.content.first - 1].encode())
-        of_parts = [line for part in own for line, *_ in in_rows(part.batches(Mender()))]
+        of_parts = [line for part in own for line, *_ in in_rows(part.batches(SurrogateRepair()))]
         assert of_parts == [line for line, *_ in Reading(str(file), "gold")]
 
 

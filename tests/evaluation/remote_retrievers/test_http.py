@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from kragx import DataError, GoldDataset, RetrieverError, UsageError, aretrieve, evaluate, retrieve
-from kragx.data import Mender, Query
+from kragx.data import Query, SurrogateRepair
 from kragx.data.gold import as_turns
 from kragx.evaluation.remote_retrievers import http
 from kragx.evaluation.retrieve import HistoryWarning
@@ -316,7 +316,7 @@ TURNS = [{"role": "user", "content": "{query}?"}, {"role": "assistant", "content
 
 def test_what_was_said_before():
     """A text `{history}` is the list of turns, as they are; without one the history is unheard."""
-    gold = GoldDataset((Query("q1", "and then", history=as_turns(TURNS, Mender())),))
+    gold = GoldDataset((Query("q1", "and then", history=as_turns(TURNS, SurrogateRepair())),))
     with serving([]) as server:
         body = {"q": "{query}", "chat": "{history}", "other": "a {history}"}
         retrieve(HttpRetriever(server.url, json=body), gold)

@@ -31,7 +31,7 @@ from kragx import (
 from kragx.app.commands.root import SECTIONS, app
 from kragx.ground import errors
 from kragx.ground.languages import LANGUAGES, catalogue
-from kragx.ground.printing import in_language, joined, language, listed, phrase, speaking
+from kragx.ground.printing import in_language, joined, language, listed, message, speaking
 from kragx.report.html_page.page import page_words
 from tests.thoroughness import all_cases, examples
 
@@ -88,7 +88,7 @@ def has_values(call: ast.Call) -> bool:
 
 def templates() -> set[str]:
     """Each template in the source, of phrases and of errors."""
-    of_phrases = {text for _, call in calls("phrase") for text in literals(call.args[0])}
+    of_phrases = {text for _, call in calls("message") for text in literals(call.args[0])}
     of_errors: set[str] = set()
     for _, call in calls(*ERRORS):
         for node in sentences_of(call):
@@ -192,14 +192,14 @@ def fits(english: str, other: str) -> bool:
 
 def test_by_hand():
     """A phrase is its English text, and says the same in Korean; what is in it does too."""
-    text = phrase("{n} of {of} queries scored", n=3, of=5)
+    text = message("{n} of {of} queries scored", n=3, of=5)
     assert text == "3 of 5 queries scored"
     assert json.dumps([text]) == '["3 of 5 queries scored"]'
     assert in_language(text, "ko") == "질문 5개 중 3개 채점"
-    both = joined("; ", [text, "", "recall@5", phrase("left out")])
+    both = joined("; ", [text, "", "recall@5", message("left out")])
     assert both == "3 of 5 queries scored; recall@5; left out"
     assert in_language(both, "ko") == "질문 5개 중 3개 채점; recall@5; 제외"
-    inside = phrase("facts: {line}", line=text)
+    inside = message("facts: {line}", line=text)
     assert in_language(inside, "ko") == "사실: 질문 5개 중 3개 채점"
     assert in_language(pickle.loads(pickle.dumps(inside)), "ko") == in_language(inside, "ko")
     assert in_language("{n} of them", "ko") == "{n} of them"
@@ -225,7 +225,7 @@ def test_lists(names, english, korean):
 @given(st.text(max_size=8), st.text(max_size=8))
 def test_names_are_data(one, other):
     """Braces, percent signs and line ends in names are no templates, in neither language."""
-    text = phrase("{names}: {remark}", names=one, remark=other)
+    text = message("{names}: {remark}", names=one, remark=other)
     assert text == in_language(text, "ko") == f"{one}: {other}"
 
 

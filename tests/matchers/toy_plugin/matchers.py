@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from kragx.judging import Tally
-from kragx.matchers import BaseMatcher, Notes
+from kragx.matchers import BaseMatcher, Diagnostics
 
 
 @dataclass
@@ -23,10 +23,10 @@ class StartsWith:
 
     threshold: float = 0.5
 
-    def scores(self, items: Iterable, notes: Counter[str]) -> Iterator[list[list[float]]]:
+    def scores(self, items: Iterable, diagnostics: Counter[str]) -> Iterator[list[list[float]]]:
         """Yield the share of each gold text with which each document begins."""
         for item in items:
-            notes["n_compared"] += len(item.docs) * len(item.targets)
+            diagnostics["n_compared"] += len(item.docs) * len(item.targets)
             yield [
                 [common_start(doc.text, target.text) / len(target.text) for target in item.targets]
                 for doc in item.docs
@@ -49,7 +49,7 @@ class Fixed:
     def __init__(self, value: float) -> None:
         self.value = value
 
-    def scores(self, items: Iterable, notes: Counter[str]) -> Iterator[list[list[float]]]:
+    def scores(self, items: Iterable, diagnostics: Counter[str]) -> Iterator[list[list[float]]]:
         """Yield the fixed value for every pair."""
         for item in items:
             yield [[self.value] * len(item.targets) for _ in item.docs]
@@ -76,7 +76,7 @@ class Referee(BaseMatcher):
     may_not_know = True
     asked: ClassVar[list[tuple[str, str]]] = []
 
-    def scores(self, items: Iterable, notes: Notes) -> Iterator[np.ndarray]:
+    def scores(self, items: Iterable, diagnostics: Diagnostics) -> Iterator[np.ndarray]:
         """Grade the wanted pairs; a document with a question mark is beyond it."""
         for item in items:
             grades = np.zeros((len(item.docs), len(item.targets)))
@@ -86,7 +86,9 @@ class Referee(BaseMatcher):
                         self.asked.append((doc.text, target.text))
                         failed = "?" in doc.text
                         grades[row, column] = np.nan if failed else 3 * ("!" in doc.text)
-                        notes.judging.add(Tally(n_calls=1, n_judgements=1, n_missing=int(failed)))
+                        diagnostics.judging.add(
+                            Tally(n_calls=1, n_judgements=1, n_missing=int(failed))
+                        )
             yield grades
 
     def said(self, items: Iterable) -> dict:

@@ -352,7 +352,7 @@ def test_many_headers_are_refused(served):
 
 def test_a_mistake_in_kragx_is_said_and_hides_its_insides(served, monkeypatch):
     """500 without a traceback, and the next request is answered."""
-    monkeypatch.setattr("kragx.workshop.services.conflicts.conflicts", lambda boards: 1 / 0)
+    monkeypatch.setattr("kragx.workshop.services.conflicts.conflicts", lambda pools: 1 / 0)
     status, answer = served.ask("GET", "/api/conflicts")
     assert (status, "division" in str(answer)) == (500, False)
     assert served.ask("GET", "/api/me")[0] == 200

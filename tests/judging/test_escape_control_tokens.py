@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.judging.prompt import neutralise
+from kragx.judging.prompt import escape_control_tokens
 from tests.thoroughness import all_cases, examples
 
 FENCE = "f3a9c1d27b604e85"
@@ -85,7 +85,7 @@ def test_each_token(token):
     """No token survives: in any case, with spaces, with full-width signs."""
     forms = [token, token.upper(), token.lower(), spaced(token, " "), spaced(token, "  ")]
     for form in [*forms, *(form.translate(WIDE) for form in forms)]:
-        result = neutralise(f"가{form}나 {form}{form}", FENCE)
+        result = escape_control_tokens(f"가{form}나 {form}{form}", FENCE)
         assert plain(token) not in plain(result), form
         assert len(result) == len(f"가{form}나 {form}{form}")
 
@@ -123,19 +123,19 @@ def hostile(draw):
 @given(hostile())
 def test_whatever_is_built_of_them(text):
     """None survives, overlapping and nested ones either, and a second time nothing changes."""
-    result = neutralise(text, FENCE)
+    result = escape_control_tokens(text, FENCE)
     shown = plain(result)
     assert not [token for token in TOKENS if plain(token) in shown]
     assert "<<<" not in result
     assert FENCE not in result.lower()
-    assert neutralise(result, FENCE) == result
+    assert escape_control_tokens(result, FENCE) == result
 
 
 @examples(300)
 @given(st.text(alphabet="<>[]|｜/▁ ab_s1=~!\n"))
 def test_only_signs_change(text):
     """Each change is one sign for one that looks alike; letters, digits and spaces stay."""
-    result = neutralise(text, FENCE)
+    result = escape_control_tokens(text, FENCE)
     alike = {"<": "‹", ">": "›", "[": "〔", "]": "〕", "|": "¦", "｜": "¦"}
     assert len(result) == len(text)
     assert all(new in (old, alike.get(old)) for old, new in zip(text, result))
@@ -157,7 +157,7 @@ def test_only_signs_change(text):
 )
 def test_ordinary_text_stays(text):
     """Code, HTML, Markdown, LaTeX and prose have signs like these, and no tokens."""
-    assert neutralise(text, FENCE) == text
+    assert escape_control_tokens(text, FENCE) == text
 
 
 def test_kragxs_own_texts_stay():
@@ -165,7 +165,7 @@ def test_kragxs_own_texts_stay():
     docs = Path(__file__).parents[2] / "docs"
     for path in docs.glob("[!j]*.md"):
         text = path.read_text(encoding="utf-8")
-        assert neutralise(text, FENCE).replace("›››", ">>>") == text, path.name
+        assert escape_control_tokens(text, FENCE).replace("›››", ">>>") == text, path.name
 
 
 @pytest.mark.integration
@@ -180,7 +180,7 @@ def test_time_in_proportion(unit):
         best = 1e9
         for _ in range(3):
             start = time.process_time()
-            neutralise(text, FENCE)
+            escape_control_tokens(text, FENCE)
             best = min(best, time.process_time() - start)
         return best
 

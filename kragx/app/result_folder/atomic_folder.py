@@ -23,7 +23,7 @@ from typing import NamedTuple
 from kragx.app.result_folder.lock import locked
 from kragx.data.formats.jsonl import flush, read_object, refused, write_bytes
 from kragx.ground.errors import DataError, KragxError
-from kragx.ground.printing import joined, phrase
+from kragx.ground.printing import joined, message
 from kragx.report.record import UNFINISHED
 
 MANIFEST = "manifest.json"
@@ -69,7 +69,7 @@ def inside(folder: Path, path: Path, *, trust: bool = False) -> Path:
     return path
 
 
-def settled(folder: Path) -> Manifest:
+def finished_manifest(folder: Path) -> Manifest:
     """The manifest of a folder, empty where no run has ended; what was cut short is ended first.
 
     Raises:
@@ -247,4 +247,4 @@ def listed(names: Iterable[str]) -> str:
     """The first names, and how many more there are."""
     every = [*names]
     first, n_more = joined(", ", every[:_NAMED]), len(every) - _NAMED
-    return phrase("{names} and {n} more", names=first, n=n_more) if n_more > 0 else first
+    return message("{names} and {n} more", names=first, n=n_more) if n_more > 0 else first

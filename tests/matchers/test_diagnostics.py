@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 from kragx import GoldDataset, Run, matcher
 from kragx.errors import JudgingError
 from kragx.judging import Failure, Judge
-from kragx.matchers import BaseMatcher, MatchItem, Notes
+from kragx.matchers import BaseMatcher, Diagnostics, MatchItem
 from kragx.matchers.items import batch_of
 from kragx.matchers.matching import conclude, match_batches
 from kragx.testing import ScriptedClient
@@ -51,15 +51,15 @@ def noted(
     own: BaseMatcher, parts: Sequence[Sequence[MatchItem]]
 ) -> tuple[dict[str, int], list[str]]:
     """The counts and warnings of an evaluation in parts, each with notes that were sent over."""
-    notes = Notes()
+    diagnostics = Diagnostics()
     for part in parts:
-        own_notes = Notes()
+        own_notes = Diagnostics()
         match_batches([batch_of([*part])], own, own_notes)
-        notes.merge(pickle.loads(pickle.dumps(own_notes)))
+        diagnostics.merge(pickle.loads(pickle.dumps(own_notes)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        conclude(own, notes)
-    return dict(notes), [str(warning.message) for warning in caught]
+        conclude(own, diagnostics)
+    return dict(diagnostics), [str(warning.message) for warning in caught]
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Phrases said in the language that results are shown in, and descriptions made of them."""
+"""Messages said in the language that results are shown in, and descriptions made of them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any, TypeVar, overload
 
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.languages import LANGUAGES, NAMED, VARIABLE, catalogue, code_of, translate
-from kragx.ground.messages import Phrase, joined, phrase
+from kragx.ground.messages import Message, joined, message
 from kragx.ground.printing.parts import Cell, Part, Table
 
 
-def listed(names: Sequence[str], limit: int = 8, n: int | None = None) -> Phrase:
+def listed(names: Sequence[str], limit: int = 8, n: int | None = None) -> Message:
     """Names in a sentence, ``a, b and c``, the first of `n`."""
     if len(names) > limit:
         first, n_more = joined(", ", names[:limit]), (n or len(names)) - limit
-        return phrase("{names} and {n} more", names=first, n=n_more)
+        return message("{names} and {n} more", names=first, n=n_more)
     if len(names) < 2:
         return joined("", names)
-    return phrase("{names} and {last}", names=joined(", ", names[:-1]), last=names[-1])
+    return message("{names} and {last}", names=joined(", ", names[:-1]), last=names[-1])
 
 
 def language(named: str | None = None) -> str:
@@ -73,12 +73,12 @@ def in_language(value: str, named: str | None = None) -> str: ...
 @overload
 def in_language(value: _Text, named: str | None = None) -> _Text: ...
 def in_language(value: Any, named: str | None = None) -> Any:
-    """A text in a language, None for the one results are shown in; what is no phrase as it is."""
+    """A text in a language, None for the one results are shown in; what is no message as it is."""
     return translate(value, language(named))
 
 
 def translated(text: str) -> str:
-    """A text that is no phrase, as a help's is, in the language of results; else as it is."""
+    """A text that is no message, as a help's is, in the language of results; else as it is."""
     return text if language() == "en" else catalogue(language()).get(text, text)
 
 
