@@ -90,6 +90,20 @@ def _who_is_best(findings: Findings) -> Iterator[Part]:
         yield from of_grid.describe()
     if len(findings.comparisons) > 1 and not findings.matcher_grids:
         yield _first_metric(findings.comparisons)
+        yield from _other_cautions(findings.comparisons)
+
+
+def _other_cautions(comparisons: Sequence[Comparison]) -> Iterator[Line]:
+    """What other matchers than the first have to say, and that one has not."""
+    first, *others = comparisons
+    texts = {line.text for line in first.recommendations[0].caution_lines()}
+    for comparison in others:
+        for line in comparison.recommendations[0].caution_lines():
+            if line.text not in texts:
+                text = message(
+                    "under {match}: {said}", match=visible(comparison.match), said=line.text
+                )
+                yield replace(line, text=text)
 
 
 def _lost(findings: Findings) -> list[str]:

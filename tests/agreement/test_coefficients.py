@@ -64,7 +64,6 @@ def test_kappa_and_confusion_equal_scikit_learn(sides):
             expected = cohen_kappa_score(one, other, weights=weights, labels=labels)
         if np.isnan(expected):
             assert found[name] is None
-            assert "nothing could disagree" in found.undefined[name]
         else:
             assert found[name] == pytest.approx(expected, abs=1e-12), name
 

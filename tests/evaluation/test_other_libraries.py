@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kragx import DataError, GoldDataset, UsageError, aretrieve, evaluate, read_dataset, retrieve
+from kragx import GoldDataset, UsageError, aretrieve, evaluate, read_dataset, retrieve
 
 QUESTIONS = ["capital of Korea", "port of Korea"]
 TEXTS = {"d1": "Seoul is the capital of Korea", "d2": "Busan is a port of Korea"}
@@ -230,7 +230,6 @@ def frames(records):
         "pandas": pandas.DataFrame(records),
         "polars": polars.DataFrame(records),
         "datasets": dataset,
-        "split": datasets.DatasetDict({"test": dataset}),
     }
 
 
@@ -261,16 +260,3 @@ def test_frames_with_columns():
         gold = read_dataset(frame, columns=columns)
         assert [query.gold[0].id for query in gold] == ["d1", "d2"], name
         assert [query.metadata for query in gold] == [{}, {"hard": "yes"}], name
-
-
-@pytest.mark.integration
-@pytest.mark.filterwarnings("default")
-def test_several_splits():
-    """Of a DatasetDict with several splits one has to be picked, and the error says how."""
-    datasets = pytest.importorskip("datasets")
-    own = datasets.Dataset.from_list(RECORDS)
-    both = datasets.DatasetDict({"train": own, "test": own})
-    with pytest.raises(UsageError, match=r"several splits: 'train', 'test'; .*dataset\['train'\]"):
-        read_dataset(both)
-    with pytest.raises(DataError, match="not recognised as a gold set"):
-        read_dataset(own.remove_columns(["query_id", "gold", "retrieved"]))

@@ -142,6 +142,7 @@ def check_agreement(trial: Trial, scored: Outcome, validated: Outcome) -> None:
         about_gold = (
             "no query has 'retrieved'",
             "has no id",
+            ": no id; ",
             "no query has gold",
             "in the gold set",
         )

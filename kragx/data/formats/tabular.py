@@ -10,6 +10,7 @@ import ast
 import csv
 import io
 import re
+import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -22,10 +23,12 @@ from kragx.data.formats.format import Kind, unique_names
 from kragx.data.formats.jsonl import check_unpacked, ending, json_value, open_bytes
 from kragx.data.formats.parquet import ParquetTable
 from kragx.data.formats.text_files import GUESSED, decoded
-from kragx.data.problems import Level, Problems
+from kragx.data.problems import DataWarning, Level, Problems
 from kragx.data.text import SurrogateRepair, read_number
 from kragx.data.weights import REMEDIES
+from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import DataError, UsageError, inside, nearest, needing, shorten
+from kragx.ground.printing import message
 
 Row = tuple[int, dict[str, Any]]
 """A line and its cells by column; see `filled`."""
@@ -183,14 +186,23 @@ def _sheets(path: str | Path) -> tuple[Any, Any]:
         with zipfile.ZipFile(path) as parts:
             n_bytes = sum(part.file_size for part in parts.infolist())
         check_unpacked(path, n_bytes, Path(path).stat().st_size, _MOST)
-        written = openpyxl.load_workbook(path).worksheets[0]
-        shown = openpyxl.load_workbook(path, data_only=True).worksheets[0]
+        with Path(path).open("rb") as file:
+            written, *others = openpyxl.load_workbook(file).worksheets
+            shown = openpyxl.load_workbook(file, data_only=True).worksheets[0]
     except DataError:
         raise
     except Exception as error:  # a damaged file makes its reader raise whatever it meets
         raise DataError(
             "{place}: cannot be read as Excel: {error}", place=path, error=error
         ) from None
+    if others:
+        text = message(
+            "{path}: the sheet {first!r} is read, and {n} more are not; save them as files",
+            path=path,
+            first=written.title,
+            n=len(others),
+        )
+        warnings.warn(text, DataWarning, stacklevel=outside())
     return written, shown
 
 

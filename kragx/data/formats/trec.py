@@ -95,7 +95,7 @@ def iter_qrels(
             continue
         query, *_, document, text = columns
         grade = _number("grade", text, line, problems)
-        if grade is not None:
+        if _are_ids(query, document, line, problems) and grade is not None:
             yield line, query, document, grade
 
 
@@ -116,6 +116,7 @@ def read_run(path: str | Path) -> Run:
         if len(columns) < len(_RUN):
             _miscounted(columns, _RUN, line, problems)
         query, _, document, _, score, *tag = columns
+        _are_ids(query, document, line, problems)
         doc = Doc(id=document, score=_number("score", score, line, problems, infinite=True))
         results.setdefault(query, []).append(doc)
         # A dict for its order: the first tag is the one that names the run.
@@ -327,3 +328,10 @@ def _some(path: Path, ids: set[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The records of a file that have these ids, with their lines."""
     records = read_records(path, Problems(str(path), strict=True))
     return ((line, record) for line, record in records if str(record.get("_id", "")) in ids)
+
+
+def _are_ids(query: str, document: str, line: int, problems: Problems) -> bool:
+    """Whether both say something; a no-break space, which separates nothing, is reported."""
+    if is_blank := query.isspace() or document.isspace():
+        problems.add(line, None, "an id is empty; remove the line or fill it in")
+    return not is_blank

@@ -39,15 +39,18 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 _MOST = 2**63
 
 
-def _check_values(values: Any) -> None:
-    """Raise a `DataError` where a value of an attempt is of another kind, or cannot be.
+def attempt_of(values: Any, path: str = "") -> Judgement:
+    """The attempt that has these values; a `DataError` where one is of another kind, or cannot be.
 
     A number cannot be that is below zero, not finite, or beyond 64 bits.
     """
     for (name, kinds), value in zip(_KINDS.items(), values):
         is_number = value is not None and str not in kinds
         if type(value) not in kinds or (is_number and not 0 <= value < _MOST):
-            raise DataError("not a judgement: {name!r} is {value}", name=name, value=shorten(value))
+            raise DataError(
+                "not a judgement: {name!r} is {value}", path=path, name=name, value=shorten(value)
+            )
+    return Judgement(*values)
 
 
 Exported = tuple[Judgement, str, list[tuple[str, str, str]]]
@@ -91,7 +94,7 @@ def _read_record(record: Mapping[str, Any], number: int) -> Exported:
             error=error,
         ) from None
     with inside(f"record {number}"):
-        _check_values(VALUES(attempt))
+        attempt_of(VALUES(attempt))
         # Of a rubric of somebody's own the scale is not known here, but that it begins with 0.
         grade = attempt.grade
         is_list = record["question"].get("asks") in LISTED
@@ -251,7 +254,8 @@ class Store:
         """
         judgements: dict[str, Judgement] = {}
         for values in self._database.rows("attempts", COLUMNS, "key", keys):
-            attempt = replace(Judgement(*values), source="store")
+            attempt = attempt_of(values, str(self.address))
+            attempt = replace(attempt, source="store")
             judgements[attempt.key] = counting_of(judgements.get(attempt.key, attempt), attempt)
         return judgements
 
@@ -296,25 +300,46 @@ class Store:
         """The newest human grade of each (query id, document id); None for those of all queries."""
         ids = None if query_ids is None else map(_text, query_ids)
         rows = self._database.rows("labels", (*_PAIR[1:], "grade"), "query_id", ids)
-        return {(query, document): grade for query, document, grade in rows}
+        return {self._pair(pair): self._checked("a grade", int, grade)[0] for *pair, grade in rows}
 
     def questions(self, keys: Collection[str]) -> dict[str, dict[str, Any]]:
         """The `material` of each of these questions that the store has."""
         rows = self._database.rows("questions", _QUESTION, "key", keys)
-        return {key: json.loads(material) for key, material in rows}
+        return {key: self._question(material) for key, material in rows}
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Every attempt with its question and pairs, oldest first."""
         for page in self._database.pages("attempts", COLUMNS):
-            attempts = [Judgement(*values) for _, *values in page]
+            attempts = [attempt_of(values, str(self.address)) for _, *values in page]
             keys = {attempt.key for attempt in attempts}
             questions = self.questions(keys)
             pairs: dict[str, list[list[str]]] = {}
             about = self._database.rows("pairs", _PAIR, "key", keys)
-            for key, *pair in sorted(map(tuple, about)):
-                pairs.setdefault(key, []).append(pair)
+            for key, pair in sorted((key, self._pair(pair)) for key, *pair in about):
+                pairs.setdefault(key, []).append([*pair])
             for attempt in attempts:
                 yield record(attempt, questions.get(attempt.key), pairs)
+
+    def _pair(self, ids: Sequence[Any]) -> tuple[str, str]:
+        query, document = self._checked("ids", str, *ids)
+        return query, document
+
+    def _checked(self, noun: str, kind: type, *values: Any) -> tuple[Any, ...]:
+        """Values that are of a kind; a `DataError` where somebody has put in others."""
+        if not all(isinstance(value, kind) for value in values):
+            problem = f"{noun} that kragx did not write: {', '.join(map(shorten, values))}"
+            raise DataError(problem, path=str(self.address))
+        return values
+
+    def _question(self, material: Any) -> dict[str, Any]:
+        try:
+            question = json.loads(material)
+            if not all(isinstance(question[part], dict) for part in ("client", "rubric")):
+                raise TypeError("no client or rubric")
+        except (ValueError, TypeError, LookupError) as error:
+            problem = f"a question that kragx did not write, {shorten(material)}: {error}"
+            raise DataError(problem, path=str(self.address)) from None
+        return dict(question)
 
 
 def _rows(attempts: Iterable[Judgement]) -> list[dict[str, Any]]:

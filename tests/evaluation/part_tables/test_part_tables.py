@@ -423,7 +423,7 @@ def test_a_strangers_table_runs_no_code(files: Path) -> None:
     first = evaluate_in_parts(files / "data", files / "out")
     table = pq.read_table(first.tables[0])
     about = json.loads(table.schema.metadata[TABLE_KEY])
-    about["notes"]["findings"] = [["", "", "mkdir", {"path": str(files / "evil")}]]
+    about["diagnostics"]["findings"] = [["", "", "mkdir", {"path": str(files / "evil")}]]
     pq.write_table(table.replace_schema_metadata({TABLE_KEY: json.dumps(about)}), first.tables[0])
     again = evaluate_in_parts(files / "data", files / "out")
     assert again.n_kept == 3
