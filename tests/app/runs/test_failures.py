@@ -21,7 +21,7 @@ LOST = (
     "dead failed on 36 of 36 questions, so it is not comparable (max_failed is 0); the first: "
     "query 'q0': ConnectionError: no index at localhost:9200",
     "slow failed on 12 of 36 questions, so it is not comparable (max_failed is 0); the first: "
-    "query 'q0': TimeoutError: no answer within 0.15 s",
+    "query 'q0': TimeoutError: no answer within 0.5 s",
 )
 
 
