@@ -17,6 +17,7 @@ from kragx import matchers
 from kragx.agreement.coefficients import cohen_kappa, defined, f1, ratio
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import LEAST, Interval
+from kragx.data import TokenCorpus, Tokenizer
 from kragx.evaluation.vocabulary import vocabulary_of_items
 from kragx.ground.errors import UsageError
 from kragx.matchers import BaseMatcher, Diagnostics, MatchItem, MatchWarning
@@ -72,6 +73,7 @@ def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: I
     """
     if not specs:
         raise UsageError("candidates: there is none")
+    corpora: dict[Tokenizer, TokenCorpus] = {}
     tried = []
     vocabulary = vocabulary_of_items(items)
     for spec in specs:
@@ -80,7 +82,7 @@ def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: I
         with warnings.catch_warnings():
             # Of texts that a candidate cannot match; its scores show it.
             warnings.simplefilter("ignore", MatchWarning)
-            table = match_items(items, matcher, Diagnostics())
+            table = match_items(items, matcher.sharing(corpora), Diagnostics())
         tried.append(Trial(spec, _scores(items, table, pairs), fixed))
     return tried
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, runti
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kragx.data import Tokenizer, tokenizers
+from kragx.data import TokenCorpus, Tokenizer, tokenizers
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import to_jsonable
 from kragx.ground.options import check_options, one_of, options_of, path_of, shown_name
@@ -385,6 +385,10 @@ class BaseMatcher(JudgingDefaults):
     def knowing(self, vocabulary: Vocabulary) -> Self:
         """This matcher with the words of the evaluation's texts, where it looks at them."""
         return self.of_members(lambda member: member.knowing(vocabulary))
+
+    def sharing(self, corpora: dict[Tokenizer, TokenCorpus]) -> Self:
+        """This matcher with the tokens of another one with the same tokenizer, where it can."""
+        return self
 
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile's numbers mean for the scores of this matcher."""

@@ -8,11 +8,12 @@ For the same tokens every score equals rouge-score's, to the last bit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
@@ -226,6 +227,19 @@ class TokenMatcher(TextsMatcher):
     def token_corpus(self) -> TokenCorpus:
         """The texts tokenised so far; kept, so that a second run of the same texts is free."""
         return TokenCorpus(self.tokenizer)
+
+    def sharing(self, corpora: dict[Tokenizer, TokenCorpus]) -> Self:
+        """This matcher with the corpus of another one that has the same tokenizer, if there is one.
+
+        Several matchers side by side then tokenise each text once between them.
+        """
+        twin = copy(self)
+        try:
+            # Where the cached property keeps it: a frozen matcher refuses to be set.
+            twin.__dict__["token_corpus"] = corpora.setdefault(self.tokenizer, self.token_corpus)
+        except TypeError:  # a user's tokenizer that cannot be hashed has a corpus of its own
+            return self
+        return twin
 
     def numbered(self, *lists: Lists) -> Iterator[Lists]:
         """The same lists of the texts of the corpus, by row."""

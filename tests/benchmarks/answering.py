@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from time import process_time
 from typing import Any
+from unittest.mock import patch
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -24,6 +25,7 @@ from starlette.types import ASGIApp, Message
 
 from kragx.workshop.desk import Desk
 from kragx.workshop.folder.folder import Workshop
+from kragx.workshop.services.judging import Judging
 from kragx.workshop.state.records import new_uid
 from kragx.workshop.state.state import State
 from kragx.workshop.web.server import application
@@ -84,13 +86,12 @@ def answered(chunks: str) -> dict[str, float]:
     """
     with tempfile.TemporaryDirectory() as folder:
         shop = made(Path(folder), int(chunks))
-        with (shop / "workshop.yaml").open("a", encoding="utf-8") as file:
-            file.write("\nunderline: false\n")
         workshop = Workshop.open(shop)
         with workshop.store() as store:
             desk = Desk(workshop, State(store))
             tokens = [desk.people.token(desk.people.annotator(f"person{n}")) for n in range(PEOPLE)]
-            return _measured(application(desk), tokens)
+            with patch.object(Judging, "_underlined", lambda _, view: view):
+                return _measured(application(desk), tokens)
 
 
 def bare(_: str) -> dict[str, float]:

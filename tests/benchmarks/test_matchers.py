@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
-from kragx.data.tokenizers import UnicodeTokenizer
+from kragx.data.tokenizers import Tokenizer, UnicodeTokenizer
+from kragx.data.tokens import TokenCorpus
 from kragx.matchers import RougeMatcher
 from kragx.matchers.base import Diagnostics
 from kragx.matchers.passages import OverlapMatcher
@@ -23,9 +24,10 @@ LANGUAGES: tuple[Language, ...] = ("english", "korean")
 
 
 def matrices(workload: TextWorkload, *methods: str) -> Iterator[list[np.ndarray]]:
-    """For each method the scores of every query."""
+    """For each method the scores of every query; the matchers share one corpus."""
+    corpora: dict[Tokenizer, TokenCorpus] = {}
     for method in methods:
-        matcher = RougeMatcher(method)
+        matcher = RougeMatcher(method).sharing(corpora)
         yield list(matcher.scores(workload.items, Diagnostics()))
 
 
@@ -113,6 +115,17 @@ def test_default(benchmark: Any, side: str, language: Language, turn: int) -> No
             pass
 
     take(benchmark, f"default-{language}", scores)
+
+
+@pytest.mark.integration
+def test_sharing_a_corpus_changes_nothing() -> None:
+    """ROUGE-1 and ROUGE-2 from one shared corpus equal those from a corpus each."""
+    workload = texts(4)
+    for method, together in zip(
+        ("rouge1", "rouge2"), matrices(workload, "rouge1", "rouge2"), strict=True
+    ):
+        (alone,) = matrices(workload, method)
+        assert all(np.array_equal(*pair) for pair in zip(alone, together, strict=True))
 
 
 @pytest.mark.integration
