@@ -13,6 +13,7 @@ import pytest
 
 from kragx import DataError, evaluate, read_dataset, validate
 from kragx.data.corpus import read_corpus
+from kragx.data.problems import DataWarning
 from tests.app.commands.conftest import here, kragx
 from tests.thoroughness import some
 
@@ -58,12 +59,17 @@ REFUSED: dict[str, tuple[Change, str]] = {
     ),
     "a formula as id": (put(A2="=B1"), "A2: the formula =B1 has no value"),
     "an error": (error, "E3: holds the error #REF!; mend it in Excel"),
+    "merged cells": (
+        lambda sheet: sheet.merge_cells("D2:D3"),
+        "D2:D3: merged cells, of which the first alone holds something; unmerge them and fill",
+    ),
     "a long number": (put(A2=20260101000012345678), "A2: a number of more than 15 digits"),
     "a date as id": (put(A2=datetime.datetime(2026, 3, 1)), "query_id: an id must be a string"),
     "a date as gold": (put(D2=datetime.datetime(2026, 3, 1)), "relevant_chunk_ids: must be a list"),
     "no query id": (put(A2=None), "query_id: missing"),
     "a blank query id": (put(A2="  "), "query_id: missing"),
     "a column twice": (put(E1="query"), "the column 'query' stands twice"),
+    "a column without a name": (put(F2="x"), "F2: its column has no name in the first row"),
     "seconds below 0": (put(E1="seconds", E2=-1, E3=0.5), "seconds: must be how long"),
 }
 
@@ -91,15 +97,16 @@ def test_a_broken_row_does_not_hide_the_others(tmp_path: Path) -> None:
 
 
 def test_what_a_cell_shows_is_read(tmp_path: Path) -> None:
-    """Numbers as their digits, dates in metadata, true as a flag."""
+    """Numbers as their digits, a 7 that is shown as 007 so, dates in metadata, true as a flag."""
 
     def change(sheet: Any) -> None:
         put(A2=1.0, A3=7, D2=30, F1="metadata.day", F2=datetime.date(2026, 3, 1))(sheet)
         put(G1="answerable", G2=True, H1="metadata.code", H2="007", H3=2.5)(sheet)
+        sheet["A3"].number_format = "000"
         sheet["I9"] = " "
 
     first, second = read_dataset(saved(tmp_path, change))
-    assert (first.id, second.id, first.gold[0].id) == ("1", "7", "30")
+    assert (first.id, second.id, first.gold[0].id) == ("1", "007", "30")
     assert str(first.metadata["day"])[:10] == "2026-03-01"
     assert (first.answerable, first.metadata["code"], second.metadata["code"]) == (
         True,
@@ -150,3 +157,10 @@ def test_the_index_of_pandas(tmp_path: Path) -> None:
     """`to_excel` numbers the rows in a first column without a name, and leaves columns empty."""
     path = saved(tmp_path, lambda sheet: (sheet.insert_cols(1), put(A2=0, A3=1, H1="  ")(sheet)))
     assert read_dataset(path) == read_dataset(saved(tmp_path, name="plain.xlsx"), name="set")
+
+
+def test_other_sheets_are_named(tmp_path: Path) -> None:
+    """That more sheets are there, which nobody reads, is a warning that names the one that is."""
+    path = saved(tmp_path, lambda sheet: sheet.parent.create_sheet("more"))
+    with pytest.warns(DataWarning, match="the sheet 'Sheet' is read, and 1 more are not"):
+        assert len(read_dataset(path)) == 2

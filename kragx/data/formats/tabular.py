@@ -152,8 +152,11 @@ def read_excel(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of the first sheet, numbered as Excel does, with numbers as texts, as users see it.
 
-    A formula is kept with the value that Excel gave it last, if it ever did. A row with one that
-    has none, or with an error, is reported to `problems`; reading goes on with the next.
+    A formula is kept with the value that Excel gave it last, if it ever did, and of merged cells
+    only the first holds something: what cannot be told from an empty cell is refused, by its cell.
+
+    A row with an error, with a formula that has no value, or in merged cells is reported to
+    `problems`; reading goes on with the next.
 
     Raises:
         DataError: the file cannot be read, or its first row names no columns; or, without
@@ -162,6 +165,11 @@ def read_excel(
     """
     problems = problems or Problems(str(path), strict=True)
     written, shown = _sheets(path)
+    merged = {
+        row: cells.coord
+        for cells in written.merged_cells.ranges
+        for row in range(cells.min_row, cells.max_row + 1)
+    }
     rows = zip(written.iter_rows(), shown.iter_rows())
     header, _ = next(rows, ((), ()))
     with inside(path=f"{path}:1"):
@@ -170,6 +178,12 @@ def read_excel(
         )
     for number, (formulas, cells) in enumerate(rows, start=2):
         try:
+            if number in merged:
+                raise DataError(
+                    "{merged}: merged cells, of which the first alone holds something; "
+                    "unmerge them and fill each",
+                    merged=merged[number],
+                )
             values = dict(zip(names, map(_shown_in, names, formulas, cells)))
         except DataError as error:
             problems.add(number, error.field or None, error.problem)
@@ -224,13 +238,18 @@ def _shown_in(name: str, written: Any, cell: Any) -> Any:
             "a number of more than 15 digits, of which Excel keeps no more; format the column as "
             "text and type it again"
         )
+    elif not (name or value is None or not str(value).strip()):
+        is_row_number = cell.column == 1 and isinstance(value, int)  # as pandas writes them
+        problem = "" if is_row_number else "its column has no name in the first row"
     if problem:
         raise DataError("{coordinate}: {why}", field=name, coordinate=cell.coordinate, why=problem)
     if isinstance(value, bool):
         return str(value).upper()
     if not isinstance(value, (int, float)):
         return value
-    return str(int(value)) if value == int(value) else str(value)
+    text = str(int(value)) if value == int(value) else str(value)
+    zeros = cell.number_format
+    return text.zfill(len(zeros)) if set(zeros) == {"0"} else text  # 007 is the number 7
 
 
 READERS = {

@@ -2,9 +2,9 @@
 
 import asyncio
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from itertools import count
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
@@ -90,7 +90,8 @@ class HttpRetriever(AnswerPaths):
         timeout: seconds for each request, from the first byte to the last.
         retries: how often a question is asked again after 429, 5xx and broken connections, with
             growing pauses, or when the server says (`LONGEST_WAIT` at most). A question's time has
-            all of it.
+            all of it. Once a question has used them up, those after it are asked once, until the
+            server is well again: one that is down does not cost hours.
 
     Redirects are not followed: a key is for the server that was named. Certificates are those that
     ``SSL_CERT_FILE`` names, or usual ones; proxies are those of the environment.
@@ -109,6 +110,7 @@ class HttpRetriever(AnswerPaths):
     timeout: Annotated[float, some_seconds] = 30.0
     retries: Annotated[int, whole(0, 20)] = 3
     _clients: WeakKeyDictionary[Any, Any] = field(default_factory=WeakKeyDictionary, init=False)
+    _is_down: threading.Event = field(default_factory=threading.Event, init=False)
     _secrets: Secrets = field(init=False)
 
     def __post_init__(self) -> None:
@@ -177,14 +179,19 @@ class HttpRetriever(AnswerPaths):
     async def _documents(self, question: str, history: Sequence[Mapping[str, str]]) -> list[Doc]:
         """The documents, asked for again where the server is busy or the connection breaks."""
         with self._secrets.guarding():
-            for attempt in count(1):
+            retries, attempt = 0 if self._is_down.is_set() else self.retries, 0
+            while True:
+                attempt += 1
                 try:
-                    return self._read(await self._response(question, history))
+                    response = await self._response(question, history)
                 except _BusyError as busy:
-                    if attempt > self.retries:
+                    if attempt > retries:
+                        self._is_down.set()
                         raise busy.failure from busy.__cause__
                     await asyncio.sleep(wait_before(attempt, busy.wait))
-        raise AssertionError("it was asked, or has failed")
+                else:
+                    self._is_down.clear()
+                    return self._read(response)
 
     async def _response(
         self, question: str, history: Sequence[Mapping[str, str]]

@@ -200,6 +200,20 @@ def test_when_retries_are_used_up(pauses):
         assert len(server.requests) == 1
 
 
+def test_a_server_that_is_down_costs_its_retries_once():
+    """After a question that used them up the next is asked once, until the server is well."""
+    down, well = Reply("down", 503), Reply(["a"])
+    with serving(down, down, down, down, well, down, down, well) as server:
+        retriever = HttpRetriever(server.url, json="{query}", retries=2)
+        for expected in (3, 4):
+            with pytest.raises(RetrieverError, match="503"):
+                retriever.invoke("a")
+            assert len(server.requests) == expected
+        for expected in (5, 8):
+            assert retriever.invoke("a")
+            assert len(server.requests) == expected
+
+
 def test_results_record_what_was_asked():
     """A result says how the server was asked, and holds no key."""
     key = "tok-5f2a9c1e7d"
