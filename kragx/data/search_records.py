@@ -11,7 +11,7 @@ read are numbers, ids, or documents.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, KeysView, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -23,6 +23,7 @@ from kragx.data.documents import (
     as_doc,
     clean_each,
     clean_metadata,
+    clean_number,
     clean_score,
     clean_seconds,
     clean_text,
@@ -34,18 +35,18 @@ from kragx.data.documents import (
     ranked,
     refuse_unknown,
     score_record,
-    unknown_field,
 )
 from kragx.data.searches import Search, Searches, Stage
 from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, inside, shorten
+from kragx.ground.printing import message
 
 SEARCHES = "searches"
 """The name of the field."""
 
 _TEXTS = ("query", "tool", "error")
 _SHARED = (*_TEXTS, "step", "seconds", "tokens", "read", "stages")
-_FIELDS = dict.fromkeys((*_SHARED, "retrieved"))
+_FIELDS = dict.fromkeys((*_SHARED, "retrieved")).keys()
 LARGEST = 10**12
 """More tokens than this, or more steps, are a mistake."""
 
@@ -94,66 +95,73 @@ def as_searches(
     Raises:
         DataError: it is no such list; the error's field says where.
     """
-    if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence):
-        raise DataError("must be a list of searches, not {values}", values=shorten(values))
-    read = partial(_search, docs=docs, repair=repair, strings=strings)
-    searches = [*clean_each(values, read)]
+    records = _list(values, message("searches"))
+    searches = [*clean_each(records, partial(_search, docs=docs, repair=repair, strings=strings))]
     # Numbers in stages come behind those of all searches.
-    for position, value in enumerate(values):
-        if isinstance(value, Mapping) and (stages := value.get("stages")):
+    for position, record in enumerate(records):
+        if isinstance(record, Mapping) and (stages := record.get("stages")):
             with inside(f"[{position}].stages"):
-                searches[position] = replace(
-                    searches[position], stages=_stages(stages, docs, repair)
-                )
+                made = as_stages(stages, docs, repair)
+            searches[position] = replace(searches[position], stages=made)
     return tuple(searches)
 
 
-def _stages(values: object, docs: NumberedDocs, repair: SurrogateRepair) -> tuple[Stage, ...]:
-    if isinstance(values, (list, tuple)):
-        if all(isinstance(value, Stage) for value in values):
-            return tuple(values)
-        values = [*values]
-    return as_stages(values, docs, repair)
-
-
 def _search(value: object, docs: NumberedDocs, repair: SurrogateRepair, *, strings: bool) -> Search:
-    is_made = strings and isinstance(value, Search)
+    fields: Mapping[str, Any]
+    if is_made := strings and isinstance(value, Search):
+        fields = {name: getattr(value, name) for name in (*_SHARED, "documents")}
+    else:
+        fields = _object(value, "query", _FIELDS)
     of_docs = "documents" if is_made else "retrieved"
-    if is_made:
-        value = {name: getattr(value, name) for name in (*_SHARED, of_docs)}
-    elif not isinstance(value, Mapping):
-        raise DataError(
-            "must be an object with 'query' and 'retrieved', not {value}", value=shorten(value)
-        )
-    elif unknown := [name for name in value if name not in _FIELDS]:
-        raise unknown_field(str(unknown[0]), _FIELDS)
-    fields: Mapping[str, Any] = value
-    query, tool, error = (_text(fields.get(name), name, repair) for name in _TEXTS)
+    values = fields.get(of_docs)
+    query, tool, error = (_text(fields, name, repair) for name in _TEXTS)
     error = error if error and error.strip() else None  # some write "" for none
-    if error is not None and fields.get(of_docs):
+    if error is not None and values:
         # An object of Python may keep what came before it failed; a file that says both is wrong.
         if not is_made:
             problem = "stands beside 'error', which says otherwise; keep one"
             raise DataError(problem, field=of_docs)
-        fields = {**fields, of_docs: ()}
+        values = ()
     return Search(
         query=query,
-        documents=_docs(fields.get(of_docs), of_docs, docs, repair, strings=strings),
+        documents=_docs(values, of_docs, docs, repair, strings=strings),
         tool=tool,
-        step=_whole(fields.get("step"), "step", -LARGEST),
+        step=_whole(fields, "step", -LARGEST),
         seconds=clean_seconds(fields.get("seconds")),
-        tokens=_whole(fields.get("tokens"), "tokens", 0),
+        tokens=_whole(fields, "tokens", 0),
         error=error,
         stages=tuple(fields["stages"]) if is_made else (),
         read=_read(fields.get("read"), repair, strings=strings),
     )
 
 
-def _text(value: object, name: str, repair: SurrogateRepair) -> str | None:
-    if value is None:
-        return None
+def _object(value: object, name: str, names: KeysView[str]) -> Mapping[str, Any]:
+    """What stands in a list, as an object with some fields; a `DataError` where it is none."""
+    if not isinstance(value, Mapping):
+        raise DataError(
+            "must be an object with {name!r} and 'retrieved', not {value}",
+            name=name,
+            value=shorten(value),
+        )
+    refuse_unknown(value, names)
+    return value
+
+
+def _list(values: object, kind: str, field: str = "") -> Sequence[Any]:
+    """A list, of JSON or of Python; a `DataError` where it is none."""
+    if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence):
+        raise DataError(
+            "must be a list of {kind}, not {entries}",
+            field=field,
+            kind=kind,
+            entries=shorten(values),
+        )
+    return values
+
+
+def _text(fields: Mapping[str, Any], name: str, repair: SurrogateRepair) -> str | None:
     with inside(name):
-        return clean_text(value, repair)
+        return None if fields.get(name) is None else clean_text(fields[name], repair)
 
 
 def _docs(
@@ -161,15 +169,11 @@ def _docs(
 ) -> tuple[Doc, ...] | None:
     if values is None:
         return None
-    came: tuple[Doc, ...] | None = None
-    if strings and not _has_numbers(values):
-        with inside(field):
-            came = ranked(values, repair, "")
-    elif not isinstance(values, (list, tuple)):
-        problem = f"must be a list of documents, or of their numbers, not {shorten(values)}"
-        raise DataError(problem, field=field)
-    if came is None:
-        return clean_each(values, partial(docs.read, strings=strings), field=field)  # type: ignore[arg-type]
+    if not strings or _has_numbers(values):
+        read = partial(docs.read, strings=strings)
+        return clean_each(_list(values, _DOCUMENTS, field), read, field=field)
+    with inside(field):
+        came = ranked(values, repair, "")
     docs.add(*came)
     return came
 
@@ -177,14 +181,11 @@ def _docs(
 def _read(
     values: object, repair: SurrogateRepair, *, strings: bool
 ) -> tuple[int | str | Doc, ...] | None:
-    if values is None:
-        return None
-
     def entry(value: object) -> int | str | Doc:
         """What was read: its number, which may be that of any document, its id, or itself."""
         if isinstance(value, str):
             return needed_id(value, repair)
-        if isinstance(value, int) and not isinstance(value, bool):
+        if type(value) is int:
             return value
         if isinstance(value, (Doc, Mapping)) or (strings and value is not None):
             return as_doc(value, repair, strings=False)
@@ -192,31 +193,29 @@ def _read(
             "must be an id, or the number of a document, not {value}", value=named(value)
         )
 
-    if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence):
-        problem = f"must be a list of ids, or of documents' numbers, not {shorten(values)}"
-        raise DataError(problem, field="read")
-    return clean_each(values, entry, field="read")
+    if values is None:
+        return None
+    return clean_each(_list(values, "ids, or of documents' numbers", "read"), entry, field="read")
 
 
 def _has_numbers(values: object) -> bool:
     """Whether documents are given by their numbers, which files and mappings in their form do."""
     return isinstance(values, (list, tuple)) and any(
-        (isinstance(value, int) and not isinstance(value, bool))
-        or (isinstance(value, Mapping) and "same" in value)
-        for value in values
+        type(value) is int or (isinstance(value, Mapping) and "same" in value) for value in values
     )
 
 
-def _whole(value: object, field: str, least: int) -> int | None:
+def _whole(fields: Mapping[str, Any], name: str, least: int) -> int | None:
     """A whole number, which may be written as 3.0; None if there is none."""
+    value = fields.get(name)
     if value is None:
         return None
-    number: Any = value.__index__() if hasattr(value, "__index__") else value
-    is_number = isinstance(number, (int, float)) and not isinstance(value, bool)
-    if is_number and least <= number <= LARGEST and int(number) == number:  # which NaN is not
-        return int(number)
+    with suppress(DataError):
+        number = clean_number(value, name) or 0.0
+        if number.is_integer() and least <= number <= LARGEST:
+            return int(number)
     kind = f"a whole number, {least:,} to {LARGEST:,}"
-    raise DataError("must be {kind}, not {value}", field=field, kind=kind, value=shorten(value))
+    raise DataError("must be {kind}, not {value}", field=name, kind=kind, value=shorten(value))
 
 
 def searches_of(answer: object, repair: SurrogateRepair) -> Searches | None:
@@ -228,20 +227,18 @@ def searches_of(answer: object, repair: SurrogateRepair) -> Searches | None:
     Raises:
         DataError: one of the searches is none; its field says which.
     """
-    searches = _field(answer, SEARCHES)
+    searches, error, docs = (_field(answer, name) for name in (SEARCHES, "error", "retrieved"))
     if not isinstance(answer, Searches) and not _are_searches(searches, answer):
         return None
-    error, docs = _field(answer, "error"), _field(answer, "retrieved")
-    if docs is None:
-        docs = _field(answer, "documents")
+    docs = _field(answer, "documents") if docs is None else docs
     if isinstance(error, BaseException):
         error = f"{type(error).__name__}: {error}"
     error = None if error is None else clean_text(error, repair)
     if docs is not None:
         with inside("retrieved"):
             docs = ranked(docs, repair, "")
-    numbers = NumberedDocs(docs or (), repair, distinct=True)
     with inside(SEARCHES):
+        numbers = NumberedDocs(docs or (), repair, distinct=True)
         cleaned = as_searches(searches, numbers, repair, strings=True)
     seconds = clean_seconds(_field(answer, "seconds")) if isinstance(answer, Searches) else None
     return Searches(cleaned, docs, seconds, error if error and error.strip() else None)
@@ -267,6 +264,7 @@ def _are_searches(values: object, answer: object) -> bool:
 
 _OF_STAGES = dict.fromkeys(("name", "inputs", "retrieved", "seconds", "error")).keys()
 _CHANGED = dict.fromkeys(("same", "score", "metadata")).keys()
+_DOCUMENTS = "documents, or of their numbers"
 
 
 def stage_records(stages: Iterable[Stage], docs: NumberedDocs) -> list[dict[str, Any]]:
@@ -337,40 +335,34 @@ class NumberedDocs:
     def read(self, value: object, *, strings: bool = False) -> Doc:
         """A document, by its number or in full; then it is known from here on.
 
+        Beside a number may stand another score, or other metadata.
+
         Raises:
             DataError: it is none, or no document has the number.
         """
-        if isinstance(value, int) and not isinstance(value, bool):
-            return self.at(value)
-        if isinstance(value, Mapping) and "same" in value:
-            return self._changed(value)
-        doc = as_doc(value, self._mender, strings=strings)
-        self.add(doc)
-        return doc
-
-    def at(self, number: int) -> Doc:
-        """The document with a number."""
+        is_changed = isinstance(value, Mapping) and "same" in value
+        if type(value) is not int and not is_changed:
+            doc = as_doc(value, self._mender, strings=strings)
+            self.add(doc)
+            return doc
+        fields: Any = value if is_changed else {"same": value}
+        refuse_unknown(fields, _CHANGED)
+        number = fields["same"]
+        if type(number) is not int:
+            raise DataError(
+                "must be a document's number, not {number}", field="same", number=shorten(number)
+            )
         if not 0 <= number < len(self.docs):
             raise DataError(
                 "there is no document {number} before it; there are {n_docs}",
                 number=number,
                 n_docs=len(self.docs),
             )
-        return self.docs[number]
-
-    def _changed(self, value: Mapping[str, Any]) -> Doc:
-        """A known document with another score, or other metadata."""
-        refuse_unknown(value, _CHANGED)
-        number = value["same"]
-        if not isinstance(number, int) or isinstance(number, bool):
-            raise DataError(
-                "must be a document's number, not {number}", field="same", number=shorten(number)
-            )
-        return replace(
-            self.at(number),
-            score=clean_score(value.get("score")),
-            metadata=clean_metadata(value.get("metadata"), self._mender),
-        )
+        if not is_changed:
+            return self.docs[number]
+        metadata = clean_metadata(fields.get("metadata"), self._mender)
+        score = clean_score(fields.get("score"))
+        return replace(self.docs[number], score=score, metadata=metadata)
 
 
 def as_stages(
@@ -386,24 +378,23 @@ def as_stages(
     Raises:
         DataError: it is no such list; the error's field says where.
     """
-    if not isinstance(values, list):
-        raise DataError("must be a list of stages, not {values}", values=shorten(values))
     names = set[str]()
 
     def stage(value: object) -> Stage:
-        if not isinstance(value, Mapping):
-            raise DataError(
-                "must be an object with 'name' and 'retrieved', not {value}", value=shorten(value)
-            )
-        refuse_unknown(value, _OF_STAGES)
-        name = value.get("name")
+        if isinstance(value, Stage):  # of Python code
+            return value
+        fields = _object(value, "name", _OF_STAGES)
+        name = fields.get("name")
         if not isinstance(name, str) or not name.strip():
             raise DataError(
                 "must be the name of the stage, not {name}", field="name", name=shorten(name)
             )
         if name in names:
             raise DataError("{name!r} stands twice; number the second one", field="name", name=name)
-        inputs = _entries(value, "inputs", "names of earlier stages")
+        inputs, entries = (
+            () if fields.get(field) is None else _list(fields[field], kind, field)
+            for field, kind in (("inputs", "names of earlier stages"), ("retrieved", _DOCUMENTS))
+        )
         for source in inputs:
             # Of earlier ones alone, so that no stage leads back to itself.
             if not isinstance(source, str) or source not in names:
@@ -411,28 +402,12 @@ def as_stages(
                     "no earlier stage is called {source}", field="inputs", source=shorten(source)
                 )
         names.add(name)
-        error = value.get("error")
-        docs = _entries(value, "retrieved", "documents, or of their numbers")
         return Stage(
             name=repair.text(name),
             inputs=tuple(map(repair.text, inputs)),
-            documents=clean_each(docs, documents.read, field="retrieved"),
-            seconds=clean_seconds(value.get("seconds")),
-            error=None if error is None else clean_text(error, repair),
+            documents=clean_each(entries, documents.read, field="retrieved"),
+            seconds=clean_seconds(fields.get("seconds")),
+            error=_text(fields, "error", repair),
         )
 
-    return clean_each(values, stage)
-
-
-def _entries(value: Mapping[str, Any], name: str, kind: str) -> list[Any]:
-    entries = value.get(name)
-    if entries is None:
-        return []
-    if not isinstance(entries, list):
-        raise DataError(
-            "must be a list of {kind}, not {entries}",
-            field=name,
-            kind=kind,
-            entries=shorten(entries),
-        )
-    return entries
+    return clean_each(_list(values, message("stages")), stage)

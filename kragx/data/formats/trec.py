@@ -22,13 +22,14 @@ from kragx.data.gold import GoldDataset
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run
 from kragx.data.text import plain_number, read_number
-from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
-from kragx.ground.errors import DataError, UsageError, inside
+from kragx.data.weights import INCLUSION, WEIGHT
+from kragx.ground.errors import DataError, UsageError
 
 _SPLIT = "test"
 _QRELS = ("query", "iteration", "document", "grade")
 _BEIR = ("query-id", "corpus-id", "score")
 _RUN = ("query", "Q0", "document", "rank", "score", "tag")
+_SCORE = _RUN.index("score")
 
 
 def kind_of_line(line: str) -> str | None:
@@ -37,7 +38,7 @@ def kind_of_line(line: str) -> str | None:
     if len(columns) == len(_QRELS) or _is_header(columns):
         return "qrels"
     # A tag may hold spaces: then the number in the place of the score tells a run.
-    is_longer = len(columns) > len(_RUN) and read_number(columns[_RUN.index("score")]) is not None
+    is_longer = len(columns) > len(_RUN) and read_number(columns[_SCORE]) is not None
     return "run" if is_longer or len(columns) == len(_RUN) else None
 
 
@@ -59,7 +60,7 @@ def qrels_records(path: str | Path, problems: Problems) -> Iterator[tuple[int, d
     """
     grades: dict[str, dict[str, float]] = {}
     first: dict[str, int] = {}
-    for line, query, document, grade in iter_qrels(path, problems):
+    for line, query, document, grade, _ in _rows(path, problems, _QRELS):
         first.setdefault(query, line)
         before = grades.setdefault(query, {}).setdefault(document, grade)
         if before != grade:
@@ -71,34 +72,6 @@ def qrels_records(path: str | Path, problems: Problems) -> Iterator[tuple[int, d
         yield line, {"query_id": query, "gold": gold}
 
 
-def iter_qrels(
-    path: str | Path, problems: Problems | None = None
-) -> Iterator[tuple[int, str, str, float]]:
-    """Yield line number, query id, document id and grade of each line, repeated ones too.
-
-    Args:
-        path: the file.
-        problems: is told of each broken line, which is passed over; None ends at the first.
-
-    Raises:
-        DataError: the file cannot be read, or a line is broken (with file and line).
-    """
-    problems = problems or Problems(str(path), strict=True)
-    names: tuple[str, ...] = ()
-    for line, columns in _rows(path, problems):
-        if not names and _is_header(columns):
-            names = _BEIR
-            continue
-        names = names or _QRELS
-        if len(columns) != len(names):
-            _miscounted(columns, names, line, problems)
-            continue
-        query, *_, document, text = columns
-        grade = _number("grade", text, line, problems)
-        if _are_ids(query, document, line, problems) and grade is not None:
-            yield line, query, document, grade
-
-
 def read_run(path: str | Path) -> Run:
     """Read a run file; it is named by the tag of its first line, else by the file.
 
@@ -108,27 +81,18 @@ def read_run(path: str | Path) -> Run:
     Raises:
         DataError: a broken line (with file and line), or an empty file.
     """
-    problems = Problems(str(path), strict=True)
     results: dict[str, list[Doc]] = {}
-    tags: dict[tuple[str, ...], None] = {}
-    n_longer = 0
-    for line, columns in _rows(path, problems):
-        if len(columns) < len(_RUN):
-            _miscounted(columns, _RUN, line, problems)
-        query, _, document, _, score, *tag = columns
-        _are_ids(query, document, line, problems)
-        doc = Doc(id=document, score=_number("score", score, line, problems, infinite=True))
-        results.setdefault(query, []).append(doc)
-        # A dict for its order: the first tag is the one that names the run.
-        tags.setdefault(tuple(tag))
-        n_longer += len(tag) > 1
+    tags: list[tuple[str, ...]] = []
+    for _, query, document, score, tag in _rows(path, Problems(str(path), strict=True), _RUN):
+        results.setdefault(query, []).append(Doc(id=document, score=score))
+        tags.append(tag)
     if not results:
         raise DataError(
             "{place}: the file holds no result; 6 columns a line are expected", place=path
         )
     ranked = {query: Retrieved(rank_by_score(docs)) for query, docs in results.items()}
-    first = next(iter(tags))
-    name = " ".join(first if len(tags) == 1 else first[:1])
+    name = " ".join(tags[0] if len({*tags}) == 1 else tags[0][:1])
+    n_longer = sum(len(tag) > 1 for tag in tags)
     return Run(ranked, name=name or file_name(path), n_longer_lines=n_longer)
 
 
@@ -140,62 +104,67 @@ def write_qrels(dataset: GoldDataset, path: str | Path) -> None:
         UsageError: the file cannot be written.
     """
     lines = []
-    for query_id, gold in ((query.id, gold) for query in dataset for gold in query.gold):
-        if query_id.startswith("#"):
+    for query in dataset:
+        if query.gold and query.id.startswith("#"):
             raise DataError(
                 "query id {query_id!r}: a line that begins with # is a comment in a TREC file; "
                 "rename the query",
-                query_id=query_id,
+                query_id=query.id,
             )
-        document = _column(gold.id, f"query {query_id!r}: the id of a gold item")
-        query = _column(query_id, "a query id")
-        lines.append(f"{query} 0 {document} {plain_number(gold.grade)}\n")
+        for gold in query.gold:
+            document = _column(gold.id, f"query {query.id!r}: the id of a gold item")
+            name = _column(query.id, "a query id")
+            lines.append(f"{name} 0 {document} {plain_number(gold.grade)}\n")
     if str(path) == "-":
         raise UsageError("a TREC file is written to a path, not to standard output")
     data = "".join(lines).encode("utf-8", "replace")
     write_bytes(path, gzip.compress(data) if str(path).endswith(".gz") else data)
 
 
-def _rows(path: str | Path, problems: Problems) -> Iterator[tuple[int, list[str]]]:
-    """The columns of each line that is neither blank nor a comment; what is no UTF-8 is reported.
+def _rows(
+    path: str | Path, problems: Problems, names: Sequence[str]
+) -> Iterator[tuple[int, str, str, float, tuple[str, ...]]]:
+    """Line, query, document, number and tag of each line of qrels, or of a run; repeated ones too.
+
+    Blank lines and comments are passed over, and so are broken lines, which are reported.
 
     Raises:
         DataError: the file cannot be read.
     """
-    for number, raw in raw_lines(path, problems):
+    is_run, is_first = names is _RUN, True
+    for line, raw in raw_lines(path, problems):
         try:
             columns = _columns(raw.decode())
         except UnicodeDecodeError as error:
-            problems.add(number, None, not_utf_8(error))
+            problems.add(line, None, not_utf_8(error))
             continue
-        if columns and not columns[0].startswith("#"):
-            yield number, columns
+        if not columns or columns[0].startswith("#"):
+            continue
+        is_header, is_first = is_first and not is_run and _is_header(columns), False
+        if is_header:
+            names = _BEIR
+            continue
+        if len(columns) < len(names) or (len(columns) > len(names) and not is_run):
+            expected = f"{len(names)} are expected: {' '.join(names)}"
+            if names is _QRELS and len(columns) == len(_BEIR):
+                expected += f" (or three under the header {' '.join(_BEIR)}, as BEIR has them)"
+            problems.add(line, None, f"{len(columns)} columns; {expected}")
+            continue
+        query, document = columns[0], columns[1 if names is _BEIR else 2]
+        text = columns[_SCORE if is_run else -1]
+        number = read_number(text)
+        if number is None or (isinf(number) and not is_run):
+            kind = "score must be a number" if is_run else "grade must be a finite number"
+            problems.add(line, None, f"{kind}, not {text!r}")
+        elif query.isspace() or document.isspace():  # of a no-break space, which separates nothing
+            problems.add(line, None, "an id is empty; remove the line or fill it in")
+        else:
+            yield line, query, document, number, tuple(columns[_SCORE + 1 :])
 
 
 def _columns(line: str) -> list[str]:
     # Only these separate: an id may well hold a no-break space.
     return [*filter(None, line.strip(" \t\r\n").replace("\t", " ").split(" "))]
-
-
-def _miscounted(
-    columns: Sequence[str], names: Sequence[str], line: int, problems: Problems
-) -> None:
-    expected = f"{len(names)} are expected: {' '.join(names)}"
-    if names is _QRELS and len(columns) == len(_BEIR):
-        expected += f" (or three under the header {' '.join(_BEIR)}, as BEIR has them)"
-    problems.add(line, None, f"{len(columns)} columns; {expected}")
-
-
-def _number(
-    name: str, text: str, line: int, problems: Problems, *, infinite: bool = False
-) -> float | None:
-    """The number that a column says; None if it says none, which is reported."""
-    number = read_number(text)
-    if number is not None and (infinite or not isinf(number)):
-        return number
-    kind = "number" if infinite else "finite number"
-    problems.add(line, None, f"{name} must be a {kind}, not {text!r}")
-    return None
 
 
 def _column(value: str | None, name: str) -> str:
@@ -241,17 +210,9 @@ class Beir:
         problems.file = str(self.qrels)
         # Qrels first: of questions and corpus, which may be huge, only what they name is held.
         judged = dict(qrels_records(self.qrels, problems))
-        queries = {}
-        query_ids = {record["query_id"] for record in judged.values()}
-        for line, query in _some(self.queries, query_ids):
-            with inside(path=f"{self.queries}:{line}"):  # of what it stands for, nothing impossible
-                clean_weight(query.get(WEIGHT))
-                clean_inclusion(query.get(INCLUSION))
-            queries[str(query["_id"])] = query
+        queries = _some(self.queries, {record["query_id"] for record in judged.values()})
         doc_ids = {item["id"] for record in judged.values() for item in record["gold"]}
-        corpus = {
-            str(doc["_id"]): document(doc) for _, doc in _some(corpus_of(self.folder), doc_ids)
-        }
+        corpus = _some(corpus_of(self.folder), doc_ids)
         # In the order of the qrels, whose lines the problems name.
         for line, record in judged.items():
             query_id = record["query_id"]
@@ -313,10 +274,11 @@ def document(record: Any) -> Any:
     return {"id": record["_id"], "text": record.get("text") or title, "metadata": about}
 
 
-def _as_gold(doc: Mapping[str, Any]) -> dict[str, Any]:
+def _as_gold(record: Mapping[str, Any]) -> dict[str, Any]:
     """A document as gold: some of BEIR's are empty, and are known by their ids alone."""
+    doc = dict(document(record))
     text = doc.get("text")
-    return {**doc, "text": None} if isinstance(text, str) and not text.strip() else {**doc}
+    return {**doc, "text": None} if isinstance(text, str) and not text.strip() else doc
 
 
 def _file(folder: Path, name: str) -> Path:
@@ -324,14 +286,7 @@ def _file(folder: Path, name: str) -> Path:
     return packed if packed.is_file() else folder / f"{name}.jsonl"
 
 
-def _some(path: Path, ids: set[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The records of a file that have these ids, with their lines."""
-    records = read_records(path, Problems(str(path), strict=True))
-    return ((line, record) for line, record in records if str(record.get("_id", "")) in ids)
-
-
-def _are_ids(query: str, document: str, line: int, problems: Problems) -> bool:
-    """Whether both say something; a no-break space, which separates nothing, is reported."""
-    if is_blank := query.isspace() or document.isspace():
-        problems.add(line, None, "an id is empty; remove the line or fill it in")
-    return not is_blank
+def _some(path: Path, ids: set[str]) -> dict[str, Mapping[str, Any]]:
+    """The records of a file that have these ids, by id."""
+    records = (record for _, record in read_records(path, Problems(str(path), strict=True)))
+    return {doc_id: record for record in records if (doc_id := str(record.get("_id", ""))) in ids}
