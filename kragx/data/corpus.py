@@ -417,11 +417,8 @@ def _records(path: str | Path, texts: TextFiles) -> Iterable[tuple[int, Any]]:
         return [] if record is None else [(1, record)]
     problems = Problems(str(path), strict=True)
     first = first_line(path) if ending(path) == ".json" else ""
-    whole = read_whole(path, first, problems.repair) if first else None
-    if whole is None:
-        return read_records(path, problems)
-    value, lines = whole
-    return zip(lines, value) if isinstance(value, list) else [(1, value)]
+    whole = read_whole(path, first, problems.repair)
+    return read_records(path, problems) if whole is None else whole
 
 
 def _of_rows(rows: Iterable[tabular.Row], path: str) -> _Entries:

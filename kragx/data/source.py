@@ -93,15 +93,12 @@ class Reading:
     role: Role | None = None
 
     def __post_init__(self) -> None:
-        name = self.format_name
+        name, source = self.format_name, self.source
         self.format: Format | None = None if name is None else format_named(name)
         self._columns: Mapping[str, str] = self.columns or {}
-        if self._columns:
-            tabular.check_columns(self._columns)
-        source = self.source
+        tabular.check_columns(self._columns)
         self.beir: Beir | None = beir_of(source)
-        is_parquet = isinstance(source, ParquetTable) or is_located(source)
-        self.is_located: bool = is_parquet and self.beir is None
+        self.is_located: bool = self.beir is None and _are_parquet(source)
         self.path: str | Path | None = source if isinstance(source, (str, Path)) else None
         self.name: str = name_of(source)
         self.problems: Problems = Problems(
@@ -119,21 +116,19 @@ class Reading:
         Raises:
             DataError: one of them is none, or the source cannot be read.
         """
-        rules = {} if self.beir is not None else rules_before(self.source)
+        rules = {} if self.beir is not None else _rules_before(self.source)
         try:
-            if rules:
-                RuleSet.of(rules)
+            RuleSet.of(rules)
         except UsageError as error:
-            where = f"{FORBIDDEN}.{error.field}".rstrip(".")
-            raise DataError(
-                error.problem, path=self.problems.file, field=where, remedy=error.remedy
-            ) from None
+            field = error.within(FORBIDDEN).field
+            path, remedy = self.problems.file, error.remedy
+            raise DataError(error.problem, path=path, field=field, remedy=remedy) from None
         return rules
 
     @cached_property
     def _seldom(self) -> frozenset[str] | None:
         """Which fields that few have stand anywhere in it; None where that takes reading it."""
-        return frozenset() if self.beir else names_in(self.source, SELDOM, self.encoding)
+        return frozenset() if self.beir else _names_in(self.source, SELDOM, self.encoding)
 
     @property
     def may_forbid(self) -> bool | None:
@@ -153,7 +148,7 @@ class Reading:
         """Whether a question of it may say how many asks it stands for, or how it was drawn."""
         is_mapped = not self._columns.keys().isdisjoint(STANDS_FOR)
         source = self.source if self.beir is None else self.beir.queries
-        return is_mapped or names_in(source, WEIGHING) != frozenset()
+        return is_mapped or _names_in(source, WEIGHING) != frozenset()
 
     @property
     def is_read_once(self) -> bool:
@@ -205,32 +200,26 @@ class Reading:
                 first[query_id] = self.problems.file, line
                 return
         fields = Fields(record, self.format, self.problems, line, number)
+        place = self.problems.file, line
         for query, answer in self.format.read(fields):
-            place = self.problems.file, fields.line
             if query.id in first:
                 fields.report("query_id", stands_twice(query.id, place, first[query.id]), of=query)
             elif query.id:
                 first[query.id] = place
                 for name, message in contradictions(query):
                     fields.report(name, message, of=query)
-                builder.add(fields.line, query, answer)
+                builder.add(line, query, answer)
 
     def _records(self) -> Iterator[tuple[int, tuple[int | None, Mapping[str, Any]]]]:
         """The records of one format, numbered within each file."""
-        source = self.source
         if not self.is_located:
             yield from enumerate(self._with_format(self._rows()), start=1)
             return
-        for table in (
-            [source] if isinstance(source, ParquetTable) else map(ParquetTable, files_of(source))
-        ):
+        for table in _tables(self.source):
             self.problems.file = shown(table.file)
-            rows: _Rows
-            if self.is_nested(table):
+            if is_nested := self.is_nested(table):
                 self.format = FORMATS["gold"]
-                rows = table.records()
-            else:
-                rows = self._of_table(table.rows())
+            rows = table.records() if is_nested else self._of_table(table.rows())
             yield from enumerate(self._with_format(rows), start=1)
 
     def is_nested(self, table: ParquetTable) -> bool:
@@ -256,11 +245,10 @@ class Reading:
         passed = []
         for line, record in rows if self.format is None else ():
             passed.append((line, record))
-            for form in every_format():
-                if form.recognises(record):
-                    self.format = form
-                    return chain(passed, rows)
-        if passed:
+            self.format = next((form for form in every_format() if form.recognises(record)), None)
+            if self.format is not None:
+                break
+        if passed and self.format is None:
             line, record = next((row for row in passed if [*row[1]] != [FORBIDDEN]), passed[0])
             if "query_id" not in record:
                 for problem in self.problems.found:
@@ -301,7 +289,7 @@ class Reading:
             self.format = FORMATS["gold"]
             return self.beir.records(self.problems)
         first = first_line(path)
-        kind = kind_of(path, first)
+        kind, suffix = kind_of(path, first), ending(path)
         if self.format is None:
             if kind == "run":
                 raise DataError(
@@ -309,27 +297,19 @@ class Reading:
                 )
             self.format = FORMATS.get(kind)
         is_told = self.format_name is None and (self._columns or self.role)
-        if is_told and self.format is FORMATS["qrels"] and ending(path) in tabular.READERS:
+        if is_told and self.format is FORMATS["qrels"] and suffix in tabular.READERS:
             self.format, kind = None, "table"  # BEIR's, in which somebody sees more
         if self.format is FORMATS["qrels"]:
             if self._columns:
                 raise UsageError("columns: qrels have none to map")
             return trec.qrels_records(path, self.problems)
         if kind == "table":
-            return self._of_table(tabular.READERS[ending(path)](path, self.problems, self.encoding))
-        rows = self._json_rows(path, first)
-        return self._named(rows) if self._columns else rows
-
-    def _json_rows(self, path: str | Path, first: str) -> _Rows:
+            return self._of_table(tabular.READERS[suffix](path, self.problems, self.encoding))
         self._is_json = True
-        whole = read_whole(path, first, self.problems.repair) if first else None
-        if whole is None:
-            self.by_lines = not self._columns
-            return read_records(path, self.problems)
-        value, lines = whole
-        if isinstance(value, list):
-            return self._objects(zip(lines, value))
-        return self._objects([(1, value)])
+        whole = read_whole(path, first, self.problems.repair)
+        self.by_lines = whole is None and not self._columns
+        rows = read_records(path, self.problems) if whole is None else self._objects(whole)
+        return self._named(rows) if self._columns else rows
 
     def _of_table(self, rows: Iterable[tabular.Row]) -> _Rows:
         return self._named(tabular.filled(rows))
@@ -429,43 +409,37 @@ def kind_of(path: str | Path, first: str) -> str:
 # -- what is known before it is read ---------------------------------------------------------------
 
 
-def rules_before(source: object) -> Mapping[str, Any]:
-    """The rules that stand before the first question, or in the schema of a Parquet file.
-
-    Args:
-        source: as of `kragx.read_dataset`.
-    """
-    if isinstance(source, ParquetTable) or is_located(source):
+def _rules_before(source: object) -> Mapping[str, Any]:
+    """The rules that stand before the first question, or in the schema of Parquet files."""
+    if _are_parquet(source):
         return next((rules for table in _tables(source) if (rules := table.rules())), {})
     first: object = None
     if isinstance(source, (str, Path)):
-        if Path(source).is_file() and ending(source) not in tabular.READERS:
-            line = first_line(source)
-            if line.startswith("{") and f'"{FORBIDDEN}"' in line:
-                with suppress(ValueError):  # which whoever reads the file says
-                    first = json_value(line, SurrogateRepair())
+        is_json = Path(source).is_file() and ending(source) not in tabular.READERS
+        line = first_line(source) if is_json else ""
+        with suppress(ValueError, RecursionError):  # which whoever reads the file says
+            first = json_value(line, SurrogateRepair())
     elif isinstance(source, Sequence) and source:
         first = source[0]
     return first[FORBIDDEN] if isinstance(first, Mapping) and [*first] == [FORBIDDEN] else {}
+
+
+def _are_parquet(source: object) -> bool:
+    return isinstance(source, ParquetTable) or is_located(source)
 
 
 def _tables(source: Any) -> Iterable[ParquetTable]:
     return [source] if isinstance(source, ParquetTable) else map(ParquetTable, files_of(source))
 
 
-def names_in(
+def _names_in(
     source: object, names: Collection[str], encoding: str | None = None
 ) -> frozenset[str] | None:
     """Which of some fields a source may have; None of standard input, and of what is in memory.
 
     A file is looked through once, for their names, in a small part of the time of reading it.
-
-    Args:
-        source: as of `kragx.read_dataset`.
-        names: of the fields.
-        encoding: of CSV, where it is named.
     """
-    if isinstance(source, ParquetTable) or is_located(source):
+    if _are_parquet(source):
         columns = chain.from_iterable(table.columns() for table in _tables(source))
         return frozenset(names).intersection(columns)
     if not isinstance(source, (str, Path)) or str(source) == "-":
@@ -478,8 +452,4 @@ def names_in(
     # A text may well say "searches"; in JSON the name of a field stands in quotes.
     quote = b"" if ending(source) in tabular.READERS else b'"'
     with Path(source).open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
-        found = set[str]()
-        for name in names:
-            if content.find(quote + name.encode() + quote) >= 0:
-                found.add(name)
-    return frozenset(found)
+        return frozenset(n for n in names if content.find(quote + n.encode() + quote) >= 0)

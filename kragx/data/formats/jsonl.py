@@ -108,8 +108,8 @@ def first_line(path: str | Path) -> str:
 
 def read_whole(
     path: str | Path, first: str, repair: SurrogateRepair
-) -> tuple[Any, list[int]] | None:
-    """The JSON value that a file is as a whole, and on which lines the entries of a list begin.
+) -> Iterable[tuple[int, Any]] | None:
+    """The JSON value that a file is as a whole, or the entries of a list, each with its line.
 
     None if it is JSON Lines, also if those are broken.
 
@@ -126,15 +126,14 @@ def read_whole(
     with suppress(ValueError, RecursionError):
         json.loads(first)
         is_whole = True
-    if str(path) == "-" or (is_lines and is_whole):
+    if not first or str(path) == "-" or (is_lines and is_whole):
         return None  # read as a stream
     with open_bytes(path) as file:
         raw = file.read()
     try:
+        text = raw.decode("utf-8-sig", "surrogatepass")
         with inside(path=str(path)):
-            text = raw.decode("utf-8-sig", "surrogatepass")
             value = json_value(text, repair)
-            return value, entry_lines(text) if isinstance(value, list) else []
     except DataError:
         raise
     except (ValueError, RecursionError) as error:
@@ -144,6 +143,7 @@ def read_whole(
         line = getattr(error, "lineno", 1)
         problem = message("not valid JSON: {reason}", reason=getattr(error, "msg", _reason(error)))
         raise DataError(problem, path=f"{path}:{line}") from None
+    return zip(entry_lines(text), value) if isinstance(value, list) else [(1, value)]
 
 
 def entry_lines(text: str) -> list[int]:

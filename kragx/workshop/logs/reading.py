@@ -284,14 +284,13 @@ def _records(
     if (whole := read_whole(path, first_line(path), problems.repair)) is None:
         yield from read_records(path, problems)
         return
-    value, lines = whole
-    name = None
-    # A trace that was exported alone has lists of its own, and is one record.
+    entries = [*whole]
+    # An export has its records in a list, but for a trace that was exported alone: it is one.
+    value = entries[0][1] if len(entries) == 1 else None
     if isinstance(value, dict) and not isinstance(value.get("trace"), dict):
-        name = next((key for key in _LISTS if isinstance(value.get(key), list)), None)
-    listed = value if isinstance(value, list) else [value] if name is None else value[name]
-    for number, record in enumerate(listed):
-        line = lines[number] if lines else 1
+        lists = (value[key] for key in _LISTS if isinstance(value.get(key), list))
+        entries = [(1, record) for record in next(lists, [value])]
+    for line, record in entries:
         if isinstance(record, dict):
             yield line, record
         else:
