@@ -265,20 +265,23 @@ def _members(value: Any) -> set[Any]:
     return {*map(distinct_key, value if isinstance(value, (list, tuple)) else (value,))}
 
 
-def compared(value: Any) -> Any:
-    """A value as rules compare it: arrays and sets as lists, numbers of numpy as those of Python.
+def plain_value(value: Any) -> Any:
+    """A value as plain Python: arrays and sets as lists, numbers of numpy, whole ones as such.
 
     What says that there is none, as pandas does in an empty cell, is None.
     """
     if isinstance(value, str):
         return value
     if isinstance(value, (set, frozenset)):
-        return [*map(compared, sorted(value, key=repr))]
+        value = sorted(value, key=repr)
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, (list, tuple)):
-        return [*map(compared, value)]
-    return None if is_lacking(value) else value
+        return [*map(plain_value, value)]
+    if value is None or is_lacking(value):
+        return None
+    # A column of whole numbers with a gap becomes one of floats.
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 _SAY_ZONE = (

@@ -440,7 +440,7 @@ def _names_in(
     A file is looked through once, for their names, in a small part of the time of reading it.
     """
     if _are_parquet(source):
-        columns = chain.from_iterable(table.columns() for table in _tables(source))
+        columns = chain.from_iterable(table.schema().names for table in _tables(source))
         return frozenset(names).intersection(columns)
     if not isinstance(source, (str, Path)) or str(source) == "-":
         return None

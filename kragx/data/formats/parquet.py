@@ -85,11 +85,6 @@ class ParquetTable:
     groups: tuple[int, ...] | None = None
     folder: str = field(default_factory=os.getcwd)
 
-    @property
-    def place(self) -> str:
-        """The file as every process finds it."""
-        return place_of(self.file, self.folder)
-
     def schema(self) -> pa.Schema:
         """Its columns with their types."""
         with self._opened() as (_, file):
@@ -103,14 +98,10 @@ class ParquetTable:
         """
         return _is_nested(self.schema(), self.file)
 
-    def columns(self) -> list[str]:
-        """The names of its columns."""
-        return list(self.schema().names)
-
     def rules(self) -> dict[str, Any]:
         """The rules of the gold set, which its schema holds; empty where there are none."""
         about = self.schema().metadata or {}
-        rules = json_value(about[RULES_KEY], SurrogateRepair()) if RULES_KEY in about else {}
+        rules = json_value(about.get(RULES_KEY, b"{}"), SurrogateRepair())
         return rules if isinstance(rules, dict) else {}
 
     def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -122,9 +113,11 @@ class ParquetTable:
         with self._opened() as (_, file):
             about, groups = file.metadata, self._groups(file.metadata)
             first = 1 + sum(about.row_group(n).num_rows for n in range(min(groups, default=0)))
-            n_rows = _BATCH_BYTES * about.num_rows // max(_n_bytes(about), 1)
             columns = [name for name in file.schema_arrow.names if not _is_index(name)]
-            size = min(max(n_rows, 1), _BATCH_ROWS)
+            # Rows that are long are few at once.
+            size = min(
+                max(_BATCH_BYTES * about.num_rows // max(_n_bytes(about), 1), 1), _BATCH_ROWS
+            )
             for batch in file.iter_batches(size, row_groups=groups, columns=columns):
                 yield from enumerate(batch.to_pylist(), first)
                 first += batch.num_rows
@@ -136,23 +129,20 @@ class ParquetTable:
             digest = hashlib.sha256(about.schema.to_arrow_schema().serialize())
             for group in map(about.row_group, self._groups(about)):
                 for column in map(group.column, range(group.num_columns)):
-                    starts = (column.dictionary_page_offset, column.data_page_offset)
-                    start = min(page for page in starts if page is not None)
+                    start = column.dictionary_page_offset or column.data_page_offset
                     digest.update(source.read_at(column.total_compressed_size, start))
         return digest.hexdigest()
 
     def stretches(self, n_bytes: int) -> Iterator[ParquetTable]:
         """It in stretches of neighbouring row groups of some bytes each."""
         with self._opened() as (_, file):
-            sizes = [
-                file.metadata.row_group(n).total_byte_size for n in self._groups(file.metadata)
-            ]
+            about = file.metadata
         first = total = 0
-        for group, size in enumerate(sizes, start=1):
-            total += size
-            if total >= n_bytes or group == len(sizes):
-                yield ParquetTable(self.file, tuple(range(first, group)))
-                first, total = group, 0
+        for group in self._groups(about):
+            total += about.row_group(group).total_byte_size
+            if total >= n_bytes or group + 1 == about.num_row_groups:
+                yield ParquetTable(self.file, tuple(range(first, group + 1)))
+                first, total = group + 1, 0
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Any, ParquetFile]]:
@@ -203,10 +193,9 @@ def _is_nested(schema: pa.Schema, name: str) -> bool:
 
 def _without_null(value: Any, name: str = "") -> Any:
     """A row, or a part of one, as a line of JSON Lines has it: without fields that hold nothing."""
-    if isinstance(value, list) and value and isinstance(value[0], tuple):  # a map
-        return dict(value)
     if isinstance(value, list):
-        return [_without_null(part) for part in value]
+        is_map = bool(value) and isinstance(value[0], tuple)
+        return dict(value) if is_map else [_without_null(part) for part in value]
     if isinstance(value, dict):
         return {
             key: _without_null(cell, key)
@@ -408,7 +397,8 @@ def opened(name: str, folder: str = "") -> Iterator[Any]:
         folder: where a relative path starts; empty for the working directory.
     """
     with readable(name):
-        system, path = _system(place_of(name, folder))
+        # As every process finds it, wherever that works.
+        system, path = _system(name if is_address(name) else str(Path(folder, name)))
         with system.open_input_file(path) as file:
             yield file
 
@@ -436,11 +426,6 @@ def written_at(path: str | Path) -> Iterator[Any]:
     except (OSError, pyarrow.ArrowException) as error:
         problem = f"cannot be written: {' '.join(str(error).split())[:_LONGEST]}"
         raise UsageError(problem, path=shown(address)) from None
-
-
-def place_of(name: str, folder: str) -> str:
-    """A file as every process finds it, wherever it works; an address is that already."""
-    return name if is_address(name) else str(Path(folder, name))
 
 
 def shown(name: str) -> str:

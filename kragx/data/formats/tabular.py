@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kragx.data.documents import is_lacking
 from kragx.data.formats import FORMATS
 from kragx.data.formats.document_rows import NAMES
 from kragx.data.formats.format import Kind, unique_names
@@ -24,6 +23,7 @@ from kragx.data.formats.jsonl import check_unpacked, ending, json_value, open_by
 from kragx.data.formats.parquet import ParquetTable
 from kragx.data.formats.text_files import GUESSED, decoded
 from kragx.data.problems import DataWarning, Level, Problems
+from kragx.data.rules import plain_value
 from kragx.data.text import SurrogateRepair, read_number
 from kragx.data.weights import REMEDIES
 from kragx.ground.caller_warnings import outside
@@ -274,7 +274,7 @@ def rows_of_frame(frame: Any) -> Iterator[Row]:
         rows = frame.itertuples(index=False, name=None)
     else:
         rows = frame.iter_rows() if hasattr(frame, "iter_rows") else map(dict.values, frame)
-    return enumerate((dict(zip(names, map(_plain, cells))) for cells in rows), start=2)
+    return enumerate((dict(zip(names, map(plain_value, cells))) for cells in rows), start=2)
 
 
 def filled(rows: Iterable[Row]) -> Iterator[Row]:
@@ -296,19 +296,6 @@ def is_frame(value: object) -> bool:
     is_frame = hasattr(value, "itertuples") or hasattr(value, "iter_rows")
     is_dataset = hasattr(value, "column_names") and hasattr(value, "features")
     return (is_frame and hasattr(value, "columns")) or is_dataset
-
-
-def _plain(cell: Any) -> Any:
-    """A cell as plain Python: arrays as lists, missing values as None."""
-    if hasattr(cell, "tolist"):  # numpy's arrays and numbers
-        cell = cell.tolist()
-    if isinstance(cell, (list, tuple)):
-        return [_plain(entry) for entry in cell]
-    if cell is None or is_lacking(cell):
-        return None
-    if isinstance(cell, float) and cell.is_integer():
-        return int(cell)  # a column of whole numbers with a gap becomes one of floats
-    return cell
 
 
 def check_columns(columns: Mapping[str, str]) -> None:

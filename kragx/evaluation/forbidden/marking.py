@@ -19,7 +19,7 @@ from kragx.data.corpus import Corpus
 from kragx.data.entries import Entries
 from kragx.data.forbidden import SUPERSEDED_BY, Forbidden, check_cycle, stretch_in
 from kragx.data.gold import cut
-from kragx.data.rules import UNKNOWN, Condition, Rule, compared, distinct_key
+from kragx.data.rules import UNKNOWN, Condition, Rule, distinct_key, plain_value
 from kragx.ground.errors import DataError, inside
 from kragx.matchers import Diagnostics, matching
 from kragx.matchers.texts import TextsMatcher
@@ -350,7 +350,7 @@ def _keyed(values: Iterable[Any]) -> _Values:
 
 
 def _comparable(value: Any) -> tuple[Any, Any]:
-    value = compared(value)
+    value = plain_value(value)
     return distinct_key(value), value
 
 
