@@ -31,7 +31,6 @@ from kragx.data.search_records import (
     search_records,
     stage_records,
 )
-from kragx.data.searches import Search, Stage
 from kragx.data.text import SurrogateRepair
 from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
 from kragx.ground.errors import DataError, shorten
@@ -107,7 +106,6 @@ class Fields:
         problems: is told of every mistake, and mends texts.
         line: where the record begins.
         number: the record's number, from 1.
-        query_id: for reports.
     """
 
     record: Mapping[str, Any]
@@ -115,18 +113,18 @@ class Fields:
     problems: Problems
     line: int | None = None
     number: int = 1
-    query_id: str | None = None
 
-    def __post_init__(self) -> None:
-        key = self.record.get(self.format.key)
-        self.query_id = None if key is None else str(key)
-        self.repair: SurrogateRepair = self.problems.repair
+    @property
+    def repair(self) -> SurrogateRepair:
+        """Mends texts."""
+        return self.problems.repair
 
     def report(
         self, name: str, message: str, level: Level = "error", *, of: Query | None = None
     ) -> None:
         """Report what is wrong with a field, of one of the record's questions if it has several."""
-        query_id = self.query_id if of is None else of.id
+        query_id = self.record.get(self.format.key) if of is None else of.id
+        query_id = None if query_id is None else str(query_id)
         self.problems.add(self.line, name, message, level, query_id)
 
     def only(self) -> None:
@@ -154,9 +152,9 @@ class Fields:
 
     def stands_for(self) -> dict[str, Any]:
         """How many asks the question stands for, and its chance of having been drawn."""
-        weight = self._cleaned("", clean_weight, self.record.get(WEIGHT))
-        inclusion = self._cleaned("", clean_inclusion, self.record.get(INCLUSION))
-        return {WEIGHT: 1.0 if weight is None else weight, INCLUSION: inclusion or 1.0}
+        cleaners = ((WEIGHT, clean_weight), (INCLUSION, clean_inclusion))
+        said = {name: self._cleaned("", clean, self.record.get(name)) for name, clean in cleaners}
+        return {name: value for name, value in said.items() if value is not None}
 
     def rest(self) -> dict[str, Any]:
         """What a record holds besides the format's fields."""
@@ -189,10 +187,7 @@ class Fields:
         """A list of texts; `single`: a single text is one."""
         value = self.record.get(name)
         texts = [value] if single and isinstance(value, str) else self._list(name, "texts")
-        for position, text in enumerate(texts):
-            if not isinstance(text, str):
-                self.report(f"{name}[{position}]", f"must be a text, not {shorten(text)}")
-        return [self.repair.text(text) for text in texts if isinstance(text, str)]
+        return [text for _, text in self._each(name, _text, texts)]
 
     def flag(self, name: str) -> bool | None:
         """True or false."""
@@ -217,8 +212,9 @@ class Fields:
                 self.report(place, "an empty list; it should hold the ids that serve")
             members = entry if isinstance(entry, list) else [entry]
             ids = [self._cleaned(place, needed_id, member, self.repair) for member in members]
-            groups[position] = tuple(dict.fromkeys(filter(None, ids)))
-        return {position: group for position, group in groups.items() if group}
+            if group := tuple(dict.fromkeys(filter(None, ids))):
+                groups[position] = group
+        return groups
 
     def golds(self) -> list[tuple[int, Gold]]:
         """Gold items as in a gold file, with their positions; the broken ones are reported."""
@@ -227,8 +223,7 @@ class Fields:
 
     def forbidden(self) -> tuple[Forbidden, ...] | None:
         """What must not come: items as in a gold file, or their ids; None where nobody says."""
-        values = self.record.get(FORBIDDEN)
-        items = self._cleaned("", all_forbidden, values, self.repair)
+        items = self._cleaned("", all_forbidden, self.record.get(FORBIDDEN), self.repair)
         if self.record.get(FORBIDDEN_IDS) is None:
             return items
         return (items or ()) + tuple(map(Forbidden, self.ids(FORBIDDEN_IDS)))
@@ -252,25 +247,18 @@ class Fields:
             docs = tuple(map(Doc, self.ids("retrieved_chunk_ids")))
         elif record.get(SEARCHES) is None:
             return None
-        searches, stages = self._within(docs or ())
-        answer = partial(Retrieved, docs or (), seconds, error, stages, searches, docs is not None)
+        has_list, docs = docs is not None, docs or ()
+        readers = {SEARCHES: as_searches, "stages": as_stages}
+        made: dict[str, Any] = {}
+        if any(record.get(name) not in (None, []) for name in readers):
+            # Their numbers mean the documents of the question first.
+            numbered = NumberedDocs(docs, self.repair, distinct=bool(record.get(SEARCHES)))
+            for name, read in readers.items():
+                values = [] if record.get(name) is None else record[name]
+                made[name] = self._cleaned(name, read, values, numbered, self.repair) or ()
+        answer = partial(Retrieved, docs, seconds, error, has_list=has_list, **made)
         # Searches that contradict each other are reported; what came is kept without them.
-        return self._cleaned("", answer) or Retrieved(docs or (), seconds, error, stages)
-
-    def _within(self, docs: tuple[Doc, ...]) -> tuple[tuple[Search, ...], tuple[Stage, ...]]:
-        """What somebody searched, and what each step of a chain returned.
-
-        Their numbers mean the documents of the question first.
-        """
-        values, stages = self.record.get(SEARCHES), self.record.get("stages") or []
-        searches = [] if values is None else values
-        if searches == stages == []:
-            return (), ()
-        numbered = NumberedDocs(docs, self.repair, distinct=bool(searches))
-        return (
-            self._cleaned(SEARCHES, as_searches, searches, numbered, self.repair) or (),
-            self._cleaned("stages", as_stages, stages, numbered, self.repair) or (),
-        )
+        return self._cleaned("", answer) or Retrieved(docs, seconds, error, made["stages"])
 
     def _of_type(self, name: str, kind: type[_Cleaned], words: str) -> _Cleaned | None:
         """A value of a type of JSON; None where there is none."""
@@ -308,13 +296,18 @@ class Fields:
             return None
 
 
+def _text(value: object, repair: SurrogateRepair) -> str:
+    if not isinstance(value, str):
+        raise DataError("must be a text, not {value}", value=shorten(value))
+    return repair.text(value)
+
+
 def unique_names(columns: Iterable[str]) -> list[str]:
     """The names of columns; a `DataError` names the first that stands twice."""
     names = list(columns)
-    counts = Counter(filter(None, names))
-    if len(counts) < counts.total():
-        name = counts.most_common(1)[0][0]
-        raise DataError("the column {name!r} stands twice; keep one", name=name)
+    for name, n in Counter(filter(None, names)).items():
+        if n > 1:
+            raise DataError("the column {name!r} stands twice; keep one", name=name)
     return names
 
 
