@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kragx.ground.printing import Cell, Line, Part, Table
+from kragx.ground.printing import Cell, Line, Part, Table, message
+from kragx.ground.printing.localisation import translated
 from kragx.metrics import METRICS, Metric, Option
 from kragx.metrics.ranking_metrics import LISTS
 from kragx.metrics.registry import added_metrics
@@ -14,6 +15,12 @@ _COMMON = (
 )
 """What most people look for, in this order."""
 
+_BETTER = {
+    "higher": message("higher"),
+    "lower": message("lower"),
+    "neither": message("neither"),
+}
+
 
 def metrics_parts(*, every: bool = False) -> Iterator[Part]:
     """The common metrics, or all, as a table, and how to write one."""
@@ -23,22 +30,29 @@ def metrics_parts(*, every: bool = False) -> Iterator[Part]:
         rows.append(
             [
                 metric.name,
-                Cell(metric.question, below=metric.formula),
+                Cell(translated(metric.question), below=translated(metric.formula)),
                 "\n".join(f"{name}={option}" for name, option in _options(metric)),
-                f"{lowest:g} or more" if greatest is None else f"{lowest:g} to {greatest:g}",
-                metric.better,
+                message("{least:g} or more", least=lowest)
+                if greatest is None
+                else message("{low:g} to {high:g}", low=lowest, high=greatest),
+                _BETTER[metric.better],
             ]
         )
-    columns = ["metric", "question", "options", "range", "better"]
-    note = "" if every else f"{len(METRICS) - len(rows)} more metrics: kragx metrics --all"
+    head = (message("metric"), message("question"), message("options"), message("range"))
+    columns = [*head, message("better is")]
+    n_more = len(METRICS) - len(rows)
+    note = "" if every else message("{n} more metrics: kragx metrics --all", n=n_more)
     yield Table(columns, rows, words=len(columns), note=note)
     yield Line(
-        "Write name@k(option=value): ndcg@10, ndcg@10(gain=exp2), hit_rate@5(need=all), "
-        "recall@5(rel=2).\nWithout @k the whole list counts; k may be a budget: "
-        "ndcg@500tokens, coverage@2000chars.\nThe first value of an option is its default; "
-        "rel=x counts only gold of grade x or more.\n"
-        f"What looks at a list takes of={LISTS['of']} and order={LISTS['order']}: which list, "
-        "where somebody searches several times."
+        message(
+            "Write name@k(option=value): ndcg@10, ndcg@10(gain=exp2), hit_rate@5(need=all), "
+            "recall@5(rel=2).\nWithout @k the whole list counts; k may be a budget: "
+            "ndcg@500tokens, coverage@2000chars.\nThe first value of an option is its default; "
+            "rel=x counts only gold of grade x or more.\nWhat looks at a list takes of={lists} and "
+            "order={orders}: which list, where somebody searches several times.",
+            lists=str(LISTS["of"]),
+            orders=str(LISTS["order"]),
+        )
     )
 
 

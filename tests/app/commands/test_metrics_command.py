@@ -61,6 +61,14 @@ def test_table(kragx):
     assert "better" in out
 
 
+def test_in_korean(kragx):
+    """In the language of results: questions, formulas and heads; names and options stay."""
+    out = kragx("--language", "ko", "metrics", "--all").out
+    assert names(out) == list(METRICS)
+    assert "처음 찾은 답이 몇 위인가?" in out
+    assert not [metric.name for metric in METRICS.values() if metric.question in out]
+
+
 def test_the_common_ones(kragx):
     """By default the seven and a few others stand there, and how many there are besides."""
     out = kragx("metrics").out

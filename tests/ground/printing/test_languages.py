@@ -32,6 +32,7 @@ from kragx.app.commands.root import SECTIONS, app
 from kragx.ground import errors
 from kragx.ground.languages import LANGUAGES, catalogue
 from kragx.ground.printing import in_language, joined, language, listed, message, speaking
+from kragx.metrics import METRICS
 from kragx.report.html_page.page import page_words
 from tests.thoroughness import all_cases, examples
 
@@ -113,6 +114,11 @@ def help_texts() -> set[str]:
     return texts - {None}
 
 
+def metric_texts() -> set[str]:
+    """What `kragx metrics` says of each."""
+    return {text for metric in METRICS.values() for text in (metric.question, metric.formula)}
+
+
 def places(template: str) -> set[str]:
     """The names in braces, each with its form."""
     return {
@@ -125,8 +131,9 @@ def places(template: str) -> set[str]:
 @pytest.mark.integration
 @pytest.mark.parametrize("language", OTHERS)
 def test_the_catalogue_has_what_the_source_says(language):
-    """A language has each sentence of source and help, each word of the page, and no other."""
-    english = {*templates(), *help_texts(), *page_words()["en"].values()}
+    """A language has each sentence of source, help and metrics, each word of the page, no other."""
+    words = page_words()["en"].values()
+    english = {*templates(), *help_texts(), *metric_texts(), *words}
     sentences = catalogue(language)
     assert {
         "lacks": sorted(english - sentences.keys()),
