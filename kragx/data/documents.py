@@ -11,6 +11,7 @@ from uuid import UUID
 from kragx.data.foreign import answer_list, foreign_fields
 from kragx.data.text import SurrogateRepair, normalise
 from kragx.ground.errors import DataError, nearest, shorten
+from kragx.ground.printing import message
 
 _Value = TypeVar("_Value")
 _Cleaned = TypeVar("_Cleaned")
@@ -195,7 +196,7 @@ def clean_fields(
 
 def unknown_field(name: str, names: Iterable[str]) -> DataError:
     """The error for a field that is not among the known ones."""
-    remedy = f"{nearest(name, names)} (all else belongs under 'metadata')"
+    remedy = message("{hint} (all else belongs under 'metadata')", hint=nearest(name, names))
     return DataError("unknown field", field=name, remedy=remedy)
 
 
@@ -326,8 +327,11 @@ def clean_metadata(value: object, repair: SurrogateRepair | None = None) -> Mapp
     if value is None:
         return {}
     if not isinstance(value, (dict, Mapping)):
-        message = f"must be a mapping (a JSON object), not {type(value).__name__}"
-        raise DataError(message, field="metadata")
+        raise DataError(
+            "must be a mapping (a JSON object), not {kind}",
+            field="metadata",
+            kind=type(value).__name__,
+        )
     # Whoever mends a plain dict makes another one anyway.
     copied = value if repair is not None and type(value) is dict else dict(value)
     return copied if repair is None else repair.value(copied)
@@ -377,14 +381,14 @@ def ranked(answer: Any, repair: SurrogateRepair, place: str) -> tuple[Doc, ...]:
             scores = ((needed_id(key, repair), key, score) for key, score in answer.items())
             return rank_by_score(
                 [
-                    Doc(doc_id, score=clean_score(score, f"the score of {key!r}"))
+                    Doc(doc_id, score=clean_score(score, message("the score of {key!r}", key=key)))
                     for doc_id, key, score in scores
                 ]
             )
         entries = _only_list(answer)
     entries = answer if entries is None else entries
     if type(entries) is not list and not _is_list(entries):
-        raise _no_list(answer, "a list of documents is expected")
+        raise _no_list(answer, message("a list of documents is expected"))
     return as_docs(entries, repair, place)
 
 
@@ -430,8 +434,15 @@ def _only_list(answer: Mapping[Any, Any]) -> object:
     names = documents or texts
     if len(names) == 1 or (names and not any(len(lists[name]) for name in names)):
         return lists[names[0]]
-    several = f"of {', '.join(map(repr, names))} it is not clear which" if names else "none"
-    raise _no_list(answer, f"one list in it must hold documents, but {several} does")
+    raise _no_list(
+        answer,
+        message(
+            "one list in it must hold documents, but of {names} it is not clear which does"
+            if names
+            else "one list in it must hold documents, but none does",
+            names=", ".join(map(repr, names)),
+        ),
+    )
 
 
 def is_doc(value: object) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from kragx.data.documents import clean_each, clean_id, clean_text, present
 from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, inside, nearest, shorten
+from kragx.ground.printing import message
 
 FORBIDDEN = "forbidden"
 """The kind of what says no other, and the name of the field."""
@@ -60,28 +61,38 @@ class Forbidden:
             (
                 self.id is None and self.text is None and self.source is None,
                 "",
-                "a forbidden item needs 'id', 'text' or 'source'; this one has none",
-                "say which document must not come",
+                message("a forbidden item needs 'id', 'text' or 'source'; this one has none"),
+                message("say which document must not come"),
             ),
             (
                 self.text is not None and not self.text.strip(),
                 "text",
-                "an empty text; it is in every document, so it forbids everything",
+                message("an empty text; it is in every document, so it forbids everything"),
                 "",
             ),
-            (not self.why.strip(), "why", "is empty", "name its kind, or leave it out"),
-            (has_place and self.source is None, "source", "missing beside 'start' and 'end'", ""),
+            (
+                not self.why.strip(),
+                "why",
+                message("is empty"),
+                message("name its kind, or leave it out"),
+            ),
+            (
+                has_place and self.source is None,
+                "source",
+                message("missing beside 'start' and 'end'"),
+                "",
+            ),
             (
                 has_place and not is_stretch,
                 "start" if start is None else "end",
-                f"{start!r} to {end!r} is no stretch of a source",
-                "give both in characters, the start from 0 and the end behind it",
+                message("{start!r} to {end!r} is no stretch of a source", start=start, end=end),
+                message("give both in characters, the start from 0 and the end behind it"),
             ),
             (
                 self.superseded_by is not None and self.superseded_by == self.id,
                 "superseded_by",
-                f"{self.id!r} cannot take its own place",
-                "name the newer document",
+                message("{id!r} cannot take its own place", id=self.id),
+                message("name the newer document"),
             ),
         )
         for is_wrong, field, problem, remedy in mistakes:

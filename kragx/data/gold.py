@@ -134,7 +134,7 @@ def _said(value: object, name: str, repair: SurrogateRepair) -> str:
     with inside(name):
         text = clean_text(value, repair)
     if not text.strip():
-        problem = "nothing was said" if name == "content" else "must say who spoke"
+        problem = message("nothing was said" if name == "content" else "must say who spoke")
         raise DataError(problem, field=name, remedy="leave the turn out")
     return text
 

@@ -27,7 +27,9 @@ from kragx.data.documents import is_lacking, value_at
 from kragx.ground.errors import DataError, UsageError, inside, nearest, shorten
 from kragx.ground.printing import message
 
-RULES_EXAMPLE = "write for example {tenant: {metadata.tenant: {not: {query: metadata.tenant}}}}"
+RULES_EXAMPLE = message(
+    "write for example {{tenant: {{metadata.tenant: {{not: {{query: metadata.tenant}}}}}}}}"
+)
 UNKNOWN = -1
 """The third truth value beside 1 and 0: not known."""
 
@@ -127,8 +129,10 @@ class RuleSet:
             UsageError: one of them is none; the error's field says which.
         """
         if not isinstance(value, Mapping):
-            problem = f"rules by name are expected, not {shorten(value)}"
-            raise UsageError(problem, remedy=RULES_EXAMPLE)
+            raise UsageError(
+                message("rules by name are expected, not {value}", value=shorten(value)),
+                remedy=RULES_EXAMPLE,
+            )
         zone = None if value.get(TIMEZONE) is None else _zone(value[TIMEZONE])
         rules = {str(name): rule for name, rule in value.items() if name != TIMEZONE}
         made = tuple(_rule(name, rules[name], zone) for name in sorted(rules))
@@ -149,8 +153,9 @@ def check_questions(rules: RuleSet, questions: Collection[Mapping[str, Any]]) ->
         for path in rule.query_paths:
             if all(value_at(metadata, path) is None for metadata in questions):
                 names = {f"metadata.{name}" for metadata in questions for name in metadata}
-                problem = f"no question has {path!r}, for which the rule asks"
-                remedy = nearest(path, sorted(names)) if names else "give the questions metadata"
+                problem = message("no question has {path!r}, for which the rule asks", path=path)
+                none = message("give the questions metadata")
+                remedy = nearest(path, sorted(names)) if names else none
                 raise UsageError(problem, field=f"forbidden.{rule.name}", remedy=remedy)
 
 
@@ -185,9 +190,10 @@ def _rule(name: str, value: object, zone: tzinfo | None) -> Rule:
 
 def _mapping(value: object, place: str, example: str) -> Iterator[tuple[str, Any]]:
     if not isinstance(value, Mapping) or not value:
-        problem = f"conditions are expected, not {shorten(value)}"
         raise UsageError(
-            problem, field=place, remedy=message("write for example {example}", example=example)
+            message("conditions are expected, not {value}", value=shorten(value)),
+            field=place,
+            remedy=message("write for example {example}", example=example),
         )
     return ((str(name), part) for name, part in value.items())
 
@@ -200,37 +206,45 @@ def _condition(path: str, operator: str, operand: Any, zone: tzinfo | None) -> C
         query_path = operand.get(_QUERY)
         if operand.keys() == {_QUERY} and isinstance(query_path, str) and query_path.strip():
             return Condition(path, operator, query_path=query_path)
-        problem = f"a value or {{query: path}} is expected, not {shorten(dict(operand))}"
-        raise UsageError(problem, remedy="write {query: metadata.tenant}")
+        raise UsageError(
+            "a value or {{query: path}} is expected, not {value}",
+            remedy="write {{query: metadata.tenant}}",
+            value=shorten(dict(operand)),
+        )
     operand = _stated(operand)
     moment = _comparable(operand) if operator in _COMPARED else operand
+    text = shorten(operand)
     mistakes = (
         (
             operator == "missing" and not isinstance(operand, bool),
-            f"must be true or false, not {shorten(operand)}",
+            message("must be {kind}, not {value}", kind=message("true or false"), value=text),
             "",
         ),
         (
             operand is None,
-            "a value is expected, not null",
-            "ask for a field that lacks by {missing: true}",
+            message("a value is expected, not null"),
+            message("ask for a field that lacks by {{missing: true}}"),
         ),
         (
             moment is None,
-            f"a date, a time or a number is expected, not {shorten(operand)}",
-            "write it as 2026-01-31 or 2026-01-31T09:00:00+09:00",
+            message("a date, a time or a number is expected, not {value}", value=text),
+            message("write it as 2026-01-31 or 2026-01-31T09:00:00+09:00"),
         ),
         (
             isinstance(moment, datetime) and not (zone or moment.tzinfo),
-            f"{operand!r} has no time zone",
+            message("{operand!r} has no time zone", operand=operand),
             _SAY_ZONE,
         ),
         (
             isinstance(operand, str) and operand.startswith("metadata."),
-            f"{operand!r} is a text here, and no field of the question",
-            f"write {{query: {operand}}}",
+            message("{operand!r} is a text here, and no field of the question", operand=operand),
+            message("write {{query: {operand}}}", operand=operand),
         ),
-        (operator in _MEMBERS and operand == [], "an empty list, in which nothing is", ""),
+        (
+            operator in _MEMBERS and operand == [],
+            message("an empty list, in which nothing is"),
+            "",
+        ),
     )
     for is_wrong, problem, remedy in mistakes:
         if is_wrong:
@@ -284,8 +298,8 @@ def plain_value(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-_SAY_ZONE = (
-    "write it as 2026-01-31T09:00:00+09:00, or say forbidden: {timezone: Asia/Seoul, ...} for all"
+_SAY_ZONE = message(
+    "write it as 2026-01-31T09:00:00+09:00, or say forbidden: {{timezone: Asia/Seoul, ...}} for all"
 )
 
 

@@ -34,6 +34,7 @@ from kragx.data.rules import RuleSet
 from kragx.data.search_records import SEARCHES
 from kragx.data.text import SurrogateRepair, normalise
 from kragx.ground.errors import DataError, UsageError, shorten
+from kragx.ground.printing import message
 
 _Rows = Iterator[tuple[int | None, Mapping[str, Any]]]
 """Records, each with the line on which it begins."""
@@ -41,7 +42,7 @@ _Rows = Iterator[tuple[int | None, Mapping[str, Any]]]
 _Place = tuple[str, int | None]
 """A file and a line."""
 
-_EMPTY_TEXT = "an empty text; it is in every document, so it matches everything"
+_EMPTY_TEXT = message("an empty text; it is in every document, so it matches everything")
 _EXAMPLE = '{"query_id": "q1", "query": "...", "gold": [{"text": "..."}]}'
 _AT_ONCE = 2048
 """Records of a batch, at most: so many are read, and then matched, that caches stay warm."""
@@ -337,21 +338,35 @@ class Reading:
             if isinstance(value, Mapping):
                 yield line, value
             else:
-                self.problems.add(line, None, f"an object is expected, not {shorten(value)}")
+                problem = message("an object is expected, not {value}", value=shorten(value))
+                self.problems.add(line, None, problem)
 
 
 def stands_twice(query_id: str, place: _Place, first: _Place) -> str:
     """What is wrong with an id that stood at another place (file and line) before."""
-    position = f"on line {first[1]}" if first[0] == place[0] else f"in {first[0]}:{first[1]}"
-    remark = "twice" if first[1] is None else f"twice (first {position})"
-    return f"{query_id!r} stands {remark}; queries are joined by id, so each needs its own"
+    file, line = first
+    if line is None:
+        return message(
+            "{id!r} stands twice; queries are joined by id, so each needs its own", id=query_id
+        )
+    return message(
+        "{id!r} stands twice (first on line {line}); queries are joined by id, so each needs its "
+        "own"
+        if file == place[0]
+        else "{id!r} stands twice (first in {file}:{line}); queries are joined by id, so each "
+        "needs its own",
+        id=query_id,
+        file=file,
+        line=line,
+    )
 
 
 def contradictions(query: Query) -> Iterator[tuple[str, str]]:
     """What no number can be made of although each field is right: (field, what is wrong)."""
     golds = query.gold
     if query.answerable is False and (n_wanted := sum(gold.grade > 0 for gold in golds)):
-        yield "answerable", f"false, but there are {n_wanted} gold items; keep one of the two"
+        problem = message("false, but there are {n} gold items; keep one of the two", n=n_wanted)
+        yield "answerable", problem
     for position, gold in enumerate(golds):
         for place, item in named_items(position, gold):
             if item.text is not None and not item.text.strip():
@@ -366,8 +381,15 @@ def contradictions(query: Query) -> Iterator[tuple[str, str]]:
             name, value = ("text", gold.text) if gold.id is None else ("id", gold.id)
             yield (
                 f"gold[{position}].{name}",
-                f"{name} {shorten(value)} also stands in gold[{before}], with grade "
-                f"{golds[before].grade:g} instead of {gold.grade:g}: keep one",
+                message(
+                    "{name} {value} also stands in gold[{before}], with grade {first:g} instead of "
+                    "{grade:g}: keep one",
+                    name=name,
+                    value=shorten(value),
+                    before=before,
+                    first=golds[before].grade,
+                    grade=gold.grade,
+                ),
             )
 
 

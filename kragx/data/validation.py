@@ -218,15 +218,24 @@ def target_problems(targets: Mapping[str, Mapping[str, float]]) -> Iterator[str]
     """What is wrong with target shares: names of no slice, and numbers that are no shares."""
     for name, shares in targets.items():
         if name not in SLICES:
-            yield f"{name}: unknown key {name!r}; {nearest(name, SLICES)}"
+            yield message("{name}: unknown key; {hint}", name=name, hint=nearest(name, SLICES))
             continue
         for value, share in shares.items():
             if not 0 <= share <= 1:
-                yield f"{name}.{value}: {share:g} is no share; write 0.25 for 25%"
+                yield message(
+                    "{name}.{value}: {share:g} is no share; write 0.25 for 25%",
+                    name=name,
+                    value=value,
+                    share=share,
+                )
         # A query may expect several types of document, but has one of everything else.
         total = sum(shares.values())
         if name != "expected_doc_types" and total > 1 + TOLERANCE:
-            yield f"{name}: the shares add up to {total:g}; that can be 1 at most"
+            yield message(
+                "{name}: the shares add up to {total:g}; that can be 1 at most",
+                name=name,
+                total=total,
+            )
 
 
 def _of_gold(query: Query, kind: str, rules: RuleSet) -> Iterator[_Mistake]:

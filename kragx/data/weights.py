@@ -22,8 +22,8 @@ MOST = 1e50
 """The largest weight; weight over inclusion is at most its square, which can be squared in turn."""
 
 REMEDIES = {
-    WEIGHT: "write how many asks it stands for, or leave it out, which is 1",
-    INCLUSION: "write a share such as 0.25, or leave it out where all were taken",
+    WEIGHT: message("write how many asks it stands for, or leave it out, which is 1"),
+    INCLUSION: message("write a share such as 0.25, or leave it out where all were taken"),
 }
 """What to write instead of what is none."""
 
@@ -36,7 +36,7 @@ def clean_weight(value: object) -> float:
     Raises:
         DataError: it is no finite number, below 0, or above `MOST`.
     """
-    kind = f"a finite number, how often the question is asked, 0 to {MOST:g}"
+    kind = message("a finite number, how often the question is asked, 0 to {most:g}", most=MOST)
     return _number(value, WEIGHT, 0, MOST, kind)
 
 
@@ -46,7 +46,7 @@ def clean_inclusion(value: object) -> float:
     Raises:
         DataError: it is no number above 0 and at most 1, or below 1 / `MOST`.
     """
-    chance = "the chance with which the question was drawn, above 0 and at most 1"
+    chance = message("the chance with which the question was drawn, above 0 and at most 1")
     return _number(value, INCLUSION, 1 / MOST, 1, chance)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import yaml
 
 from kragx.ground.errors import ConfigError, shorten
+from kragx.ground.printing import message
 
 DEEPEST = 100
 """How many brackets may stand within each other: reading them takes the square of their number."""
@@ -42,7 +43,12 @@ class Loader(yaml.SafeLoader):
             return super().construct_object(node, deep)
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
             kind = node.tag.rpartition(":")[2]
-            problem = f"{shorten(node.value)} is no {kind} ({error}); a text needs quotes"
+            problem = message(
+                "{value} is no {kind} ({error}); a text needs quotes",
+                value=shorten(node.value),
+                kind=kind,
+                error=error,
+            )
             raise _refused(problem, node) from None
 
 
@@ -56,19 +62,22 @@ def _count_parts(node: yaml.Node, counts: dict[yaml.Node, int]) -> int:
     if node not in counts:
         counts[node] = MOST_PARTS + 1  # until it is known: what stands within itself has no end
         if isinstance(node, yaml.ScalarNode) and "\0" in node.value:
-            raise _refused(f"{shorten(node.value)} holds the character NUL; remove it", node)
+            value = shorten(node.value)
+            problem = message("{value} holds the character NUL; remove it", value=value)
+            raise _refused(problem, node)
         keys: set[str] = set()
         for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
             # `<<` takes over what others hold, and may stand more than once.
             if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
                 if key.value in keys:
-                    raise _refused(f"the key {key.value!r} stands twice", key)
+                    raise _refused(message("the key {key!r} stands twice", key=key.value), key)
                 keys.add(key.value)
         parts = node.value if isinstance(node, yaml.CollectionNode) else ()
         nodes = chain.from_iterable(parts) if isinstance(node, yaml.MappingNode) else parts
         counts[node] = 1 + sum(_count_parts(part, counts) for part in nodes)
     if counts[node] > MOST_PARTS:
-        raise _refused(f"more than {MOST_PARTS} values, with what aliases repeat", node)
+        problem = message("more than {n} values, with what aliases repeat", n=MOST_PARTS)
+        raise _refused(problem, node)
     return counts[node]
 
 
@@ -76,7 +85,10 @@ def _refused(problem: str, node: yaml.Node) -> yaml.YAMLError:
     return yaml.MarkedYAMLError(None, None, problem, node.start_mark)
 
 
-def yaml_mapping(text: str, name: str, expected: str = "a mapping is expected") -> dict[Any, Any]:
+_MAPPING = message("a mapping is expected")
+
+
+def yaml_mapping(text: str, name: str, expected: str = _MAPPING) -> dict[Any, Any]:
     """The mapping that a YAML text holds.
 
     Args:
@@ -99,9 +111,14 @@ def yaml_mapping(text: str, name: str, expected: str = "a mapping is expected") 
 def yaml_problem(error: yaml.YAMLError) -> str:
     """What is wrong and where, and the remedy where there is a usual one."""
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
-        return f"not valid YAML: {error}"
+        return message("not valid YAML: {error}", error=error)
     mark = error.problem_mark
-    problem = f"not valid YAML: line {mark.line + 1}, column {mark.column + 1}: {error.problem}"
-    if error.context == "while scanning a block scalar":
-        problem += '; a value that begins with > or | needs quotes, for example ">= 0.75"'
-    return problem
+    return message(
+        "not valid YAML: line {line}, column {column}: {problem}; a value that begins with > or | "
+        'needs quotes, for example ">= 0.75"'
+        if error.context == "while scanning a block scalar"
+        else "not valid YAML: line {line}, column {column}: {problem}",
+        line=mark.line + 1,
+        column=mark.column + 1,
+        problem=error.problem,
+    )

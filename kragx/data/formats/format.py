@@ -34,6 +34,7 @@ from kragx.data.search_records import (
 from kragx.data.text import SurrogateRepair
 from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
 from kragx.ground.errors import DataError, shorten
+from kragx.ground.printing import message
 
 FORBIDDEN_IDS = "forbidden_chunk_ids"
 """The field that lists ids of what must not come, as a cell of a table does."""
@@ -172,26 +173,29 @@ class Fields:
         """The query's id; empty where it is missing, which is reported."""
         value = self.record.get(name)
         if value is None or (isinstance(value, str) and not value.strip()):
-            self.report(name, "missing; each query needs an id of its own")
+            self.report(name, message("missing; each query needs an id of its own"))
             return ""
         return self._cleaned(name, clean_id, value, self.repair) or ""
 
     def text(self, name: str, *, is_required: bool = False) -> str | None:
         """A text."""
-        value = self._of_type(name, str, "a text")
+        value = self._of_type(name, str, message("a text"))
         if is_required and not (value or "").strip() and self.record.get(name) in (None, value):
-            self.report(name, "missing; a question needs its text")
+            self.report(name, message("missing; a question needs its text"))
         return None if value is None else self.repair.text(value)
 
     def texts(self, name: str, *, single: bool = True) -> list[str]:
         """A list of texts; `single`: a single text is one."""
         value = self.record.get(name)
-        texts = [value] if single and isinstance(value, str) else self._list(name, "texts")
-        return [text for _, text in self._each(name, _text, texts)]
+        if single and isinstance(value, str):
+            value = [value]
+        else:
+            value = self._list(name, message("a list of texts"))
+        return [text for _, text in self._each(name, _text, value)]
 
     def flag(self, name: str) -> bool | None:
         """True or false."""
-        return self._of_type(name, bool, "true or false")
+        return self._of_type(name, bool, message("true or false"))
 
     def metadata(self, **fields: Any) -> dict[str, Any]:
         """The metadata, a copy; with what the format keeps under other names."""
@@ -200,16 +204,16 @@ class Fields:
 
     def ids(self, name: str) -> list[str]:
         """A list of ids."""
-        entries = self._list(name, "ids")
+        entries = self._list(name, message("a list of ids"))
         return [doc_id for _, doc_id in self._each(name, needed_id, entries)]
 
     def id_groups(self, name: str) -> dict[int, tuple[str, ...]]:
         """A list of ids, or of lists of ids of which any one serves, by position."""
         groups = {}
-        for position, entry in enumerate(self._list(name, "ids")):
+        for position, entry in enumerate(self._list(name, message("a list of ids"))):
             place = f"{name}[{position}]"
             if entry == []:
-                self.report(place, "an empty list; it should hold the ids that serve")
+                self.report(place, message("an empty list; it should hold the ids that serve"))
             members = entry if isinstance(entry, list) else [entry]
             ids = [self._cleaned(place, needed_id, member, self.repair) for member in members]
             if group := tuple(dict.fromkeys(filter(None, ids))):
@@ -218,7 +222,7 @@ class Fields:
 
     def golds(self) -> list[tuple[int, Gold]]:
         """Gold items as in a gold file, with their positions; the broken ones are reported."""
-        entries = self._list("gold", "gold items", null=False)
+        entries = self._list("gold", message("a list of gold items"), null=False)
         return [*self._each("gold", partial(as_gold, strings=False), entries)]
 
     def forbidden(self) -> tuple[Forbidden, ...] | None:
@@ -239,9 +243,10 @@ class Fields:
         if error is not None:
             docs = ()
             if lists:
-                self.report(lists[0], "stands beside 'error', which says otherwise; keep one")
+                problem = message("stands beside 'error', which says otherwise; keep one")
+                self.report(lists[0], problem)
         elif "retrieved" in record:
-            values = self._list("retrieved", "documents", null=False)
+            values = self._list("retrieved", message("a list of documents"), null=False)
             docs = self._cleaned("retrieved", as_docs, values, self.repair, "", False) or ()
         elif record.get("retrieved_chunk_ids") is not None:
             docs = tuple(map(Doc, self.ids("retrieved_chunk_ids")))
@@ -260,20 +265,25 @@ class Fields:
         # Searches that contradict each other are reported; what came is kept without them.
         return self._cleaned("", answer) or Retrieved(docs, seconds, error, made["stages"])
 
-    def _of_type(self, name: str, kind: type[_Cleaned], words: str) -> _Cleaned | None:
+    def _of_type(self, name: str, kind: type[_Cleaned], kind_text: str) -> _Cleaned | None:
         """A value of a type of JSON; None where there is none."""
         value = self.record.get(name)
         if value is None or isinstance(value, kind):
             return value
-        self.report(name, f"must be {words}, not {shorten(value)}")
+        problem = message("must be {kind}, not {value}", kind=kind_text, value=shorten(value))
+        self.report(name, problem)
         return None
 
     def _list(self, name: str, kind: str, *, null: bool = True) -> list[Any]:
         """A list, empty where there is none; `null`: whether a null says so too."""
         if not null and name in self.record and self.record[name] is None:
-            hint = "leave the field out if it is unknown, write [] if it is empty"
-            self.report(name, f"must be a list of {kind}, not None; {hint}")
-        return self._of_type(name, list, f"a list of {kind}") or []
+            problem = message(
+                "must be {kind}, not None; leave the field out if it is unknown, write [] if it is "
+                "empty",
+                kind=kind,
+            )
+            self.report(name, problem)
+        return self._of_type(name, list, kind) or []
 
     def _each(
         self,

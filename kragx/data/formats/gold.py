@@ -52,6 +52,7 @@ from kragx.data.runs import Run
 from kragx.data.search_records import SEARCHES
 from kragx.data.weights import weights_of
 from kragx.ground.errors import UsageError
+from kragx.ground.printing import message
 
 _QUERY: Mapping[str, Kind] = {
     "query_id": "word",
@@ -163,7 +164,8 @@ def _read_goldset(fields: Fields) -> Read:
     fields.only()
     query_id, text = fields.id("query_id"), fields.text("query", is_required=True)
     if not any(name in fields.record for name in (*GOLDSET.marks, "gold")):
-        fields.report("relevant_chunk_ids", "missing; write [] where a query has no gold")
+        problem = message("missing; write [] where a query has no gold")
+        fields.report("relevant_chunk_ids", problem)
     yield fields.query(query_id, text, _graded(fields)), fields.retrieved()
 
 
@@ -198,10 +200,12 @@ def _graded(fields: Fields) -> tuple[Gold, ...]:
             new = [doc_id for doc_id in group if doc_id not in lists]
             for doc_id in group if new or name == _IRRELEVANT else ():
                 if (before := lists.get(doc_id, name)) != name:
-                    message = (
-                        f"id {doc_id!r} also stands in {before}; an id has one grade: keep one"
+                    problem = message(
+                        "id {doc_id!r} also stands in {list}; an id has one grade: keep one",
+                        doc_id=doc_id,
+                        list=before,
                     )
-                    fields.report(f"{name}[{position}]", message)
+                    fields.report(f"{name}[{position}]", problem)
             if new:
                 golds.append(_item(new, grade, texts))
             lists.update(dict.fromkeys(new, name))
@@ -211,7 +215,7 @@ def _graded(fields: Fields) -> tuple[Gold, ...]:
         elif item.grade not in (1.0, _GRADES[lists[item.id]]):
             fields.report(
                 f"gold[{position}].grade",
-                f"contradicts the list in which {item.id!r} stands: keep one",
+                message("contradicts the list in which {id!r} stands: keep one", id=item.id),
             )
     golds += [Gold(text=text) for text in fields.texts("gold_texts")]
     return tuple(golds)

@@ -69,20 +69,27 @@ def read_records(
             if isinstance(record, dict):
                 yield number, record
                 continue
-            wording = f"a JSON object is expected, not {shorten(record)}"
-            wording += "; each line must hold one query"
+            wording: str = message(
+                "a JSON object is expected, not {value}; each line must hold one query",
+                value=shorten(record),
+            )
         except DataError as error:
-            wording = str(error)
+            wording = error.problem_and_remedy
         except UnicodeDecodeError as error:
             wording = not_utf_8(error)
         except (ValueError, RecursionError) as error:
-            wording = f"not valid JSON: {_reason(error)}; each line must hold one whole JSON object"
+            wording = message(
+                "not valid JSON: {reason}; each line must hold one whole JSON object",
+                reason=_reason(error),
+            )
         problems.add(number, None, wording)
 
 
 def not_utf_8(error: UnicodeDecodeError) -> str:
     """What is wrong with a line."""
-    return f"not UTF-8 (byte {error.start + 1} of the line); save the file as UTF-8"
+    return message(
+        "not UTF-8 (byte {place} of the line); save the file as UTF-8", place=error.start + 1
+    )
 
 
 def raw_lines(
@@ -297,7 +304,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         return message("No such file or directory")
     if isinstance(error, RecursionError):
-        return "nested too deeply"
+        return message("nested too deeply")
     return (isinstance(error, OSError) and error.strerror) or str(error)
 
 

@@ -33,6 +33,7 @@ from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run
 from kragx.ground.errors import DataError, shorten
+from kragx.ground.printing import message
 
 
 def _passages(fields: Fields) -> Read:
@@ -66,11 +67,14 @@ PASSAGES = Format(
 """A row a question, its answer's passage in a cell as it is, line breaks and all."""
 
 
+_NO_GOLD = message("missing; write [] where a question has no gold")
+
+
 def _autorag(fields: Fields) -> Read:
     """Its query; what else it holds goes to the metadata."""
     answers = fields.texts("generation_gt")
     if "retrieval_gt" not in fields.record:
-        fields.report("retrieval_gt", "missing; write [] where a question has no gold")
+        fields.report("retrieval_gt", _NO_GOLD)
     query = Query(
         id=fields.id("qid"),
         text=fields.text("query", is_required=True),
@@ -130,11 +134,11 @@ def _sample(fields: Fields, names: Sequence[str]) -> Read:
     question, gold, retrieved, reference, response = names
     # ragas has conversations of several turns under the same name.
     if isinstance(fields.record.get(question), list):
-        fields.report(question, "a conversation; kragx evaluates single questions")
+        fields.report(question, message("a conversation; kragx evaluates single questions"))
         return
     golds = _contexts(fields, gold, "reference_context_ids")
     if not golds and fields.record.keys().isdisjoint((gold, "reference_context_ids")):
-        fields.report(gold, "missing; they are the gold", "warning")
+        fields.report(gold, message("missing; they are the gold"), "warning")
     query = Query(
         id=fields.id_or_number("query_id"),
         text=fields.text(question, is_required=True),
@@ -153,8 +157,12 @@ def _contexts(fields: Fields, texts: str, ids: str) -> list[tuple[str | None, st
     """Id and text of each context; reported where there are not as many ids as texts."""
     of_texts, of_ids = fields.texts(texts), fields.ids(ids)
     if of_texts and of_ids and len(of_texts) != len(of_ids):
-        message = f"{len(of_ids)} ids for {len(of_texts)} contexts; give one for each"
-        fields.report(ids, message)
+        problem = message(
+            "{n_ids} ids for {n_texts} contexts; give one for each",
+            n_ids=len(of_ids),
+            n_texts=len(of_texts),
+        )
+        fields.report(ids, problem)
     # Ids without texts are documents as well as texts without ids.
     return [*zip_longest(of_ids, of_texts)]
 
@@ -212,12 +220,13 @@ def _llamaindex(fields: Fields) -> Read:
     for name in fields.format.fields:
         parts[name] = fields.record.get(name, {})
         if not isinstance(parts[name], Mapping):
-            fields.report(name, f"must be an object by id, not {shorten(parts[name])}")
+            kind, value = message("an object by id"), shorten(parts[name])
+            fields.report(name, message("must be {kind}, not {value}", kind=kind, value=value))
             parts[name] = {}
     questions, corpus = parts["queries"], parts["corpus"]
     for name in ("relevant_docs", "answerable"):
         for query_id in parts[name].keys() - questions.keys():
-            fields.report(f"{name}.{query_id}", "no question has this id")
+            fields.report(f"{name}.{query_id}", message("no question has this id"))
     for query_id in questions:
         # What stands under this id in each part is read as a field of a record.
         record = {f"{name}.{query_id}": part.get(query_id) for name, part in parts.items()}
@@ -225,7 +234,8 @@ def _llamaindex(fields: Fields) -> Read:
         ids = of_query.ids(f"relevant_docs.{query_id}")
         for doc_id in ids if corpus else ():
             if doc_id not in corpus:
-                of_query.report(f"relevant_docs.{query_id}", f"id {doc_id!r} is not in the corpus")
+                problem = message("id {doc_id!r} is not in the corpus", doc_id=doc_id)
+                of_query.report(f"relevant_docs.{query_id}", problem)
         texts = (corpus.get(doc_id) for doc_id in ids)
         golds = tuple(
             Gold(doc_id, fields.repair.text(entry) if isinstance(entry, str) else None)
@@ -256,7 +266,7 @@ def _science_qa(fields: Fields) -> Read:
     if "eval_id" in fields.record or "refs" in fields.record:
         fields.only()
         if "refs" not in fields.record:
-            fields.report("refs", "missing; write [] where a question has no gold")
+            fields.report("refs", _NO_GOLD)
         yield _science_query(fields, fields.id("eval_id"), "refs"), None
         return
     for eval_id in fields.record:
@@ -299,9 +309,14 @@ def read_submission(path: str | Path, gold: GoldDataset) -> tuple[GoldDataset, R
         fields = Fields(record, SCIENCE_QA, problems, line)
         eval_id = fields.id("eval_id")
         if eval_id not in gold:
-            problems.add(line, None, f"eval_id {eval_id!r} is not in the gold set {gold.name!r}")
+            problem = message(
+                "eval_id {eval_id!r} is not in the gold set {name!r}",
+                eval_id=eval_id,
+                name=gold.name,
+            )
+            problems.add(line, None, problem)
         if "topk" not in record:
-            fields.report("topk", "missing; write [] where nothing is retrieved")
+            fields.report("topk", message("missing; write [] where nothing is retrieved"))
         eval_ids.add(eval_id)
         # The competition counts a row that repeats a question once more, and ids are unique.
         ids = chain([eval_id], (f"{eval_id}#{number}" for number in count(2)))

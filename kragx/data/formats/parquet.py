@@ -374,7 +374,8 @@ def files_of(source: object) -> list[str]:
         and not any(part.startswith((".", "_")) for part in end.split("/"))
     ]
     if not names:
-        reason = "no such file" if pattern or is_address(name) else f"no {ENDING} file in it"
+        is_folder = not (pattern or is_address(name))
+        reason = message("no {ending} file in it" if is_folder else "no such file", ending=ENDING)
         raise DataError(
             message("cannot be read: {reason}", reason=reason), path=shown(name), remedy=_NAME
         )
@@ -424,8 +425,11 @@ def written_at(path: str | Path) -> Iterator[Any]:
         with system.open_output_stream(key) as stream:
             stream.write(sink.getvalue())
     except (OSError, pyarrow.ArrowException) as error:
-        problem = f"cannot be written: {' '.join(str(error).split())[:_LONGEST]}"
-        raise UsageError(problem, path=shown(address)) from None
+        raise UsageError(
+            "cannot be written: {reason}",
+            path=shown(address),
+            reason=" ".join(str(error).split())[:_LONGEST],
+        ) from None
 
 
 def shown(name: str) -> str:
@@ -443,8 +447,11 @@ def readable(name: str) -> Iterator[None]:
     except (OSError, ArrowException, ValueError, IndexError, OverflowError) as error:
         number = getattr(error, "errno", None)
         text = " ".join((os.strerror(number) if number else str(error)).split())
-        problem = f"cannot be read{'' if number else ' as Parquet'}: {text[:_LONGEST]}"
-        raise DataError(problem, path=shown(name)) from None
+        raise DataError(
+            "cannot be read: {reason}" if number else "cannot be read as Parquet: {reason}",
+            path=shown(name),
+            reason=text[:_LONGEST],
+        ) from None
 
 
 def _system(name: str) -> tuple[FileSystem, str]:
@@ -469,7 +476,10 @@ def _folder_at(folder: str, query: str) -> tuple[FileSystem, str]:
     try:
         system, path = FileSystem.from_uri(f"{folder}{query}")
     except (ValueError, NotImplementedError, ImportError) as error:  # one of them Arrow's too
-        problem = f"no address that pyarrow can read here: {' '.join(str(error).split())}"
-        remedy = "write s3://bucket/path, gs://bucket/path, or a path of this machine"
-        raise DataError(problem, path=shown(folder).rstrip("/"), remedy=remedy) from None
+        raise DataError(
+            "no address that pyarrow can read here: {reason}",
+            path=shown(folder).rstrip("/"),
+            remedy="write s3://bucket/path, gs://bucket/path, or a path of this machine",
+            reason=" ".join(str(error).split()),
+        ) from None
     return system, path

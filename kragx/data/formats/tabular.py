@@ -44,7 +44,7 @@ _COMMON = frozenset(name for reader in FORMATS.values() for name in reader.commo
 _SEPARATORS = {"ids": "[|;\n,]", "gold ids": "[|;\n,]", "texts": "\n", "gold texts": "\n"}
 _QUEPID = ["query", "docid", "rating"]  # a question that nobody has rated is a row of one cell
 _IN_QUOTES = re.compile('"[^"]*"')
-_SEPARATES = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
+_SEPARATES = {",": message("a comma"), ";": message("a semicolon"), "\t": message("a tab")}
 _QUESTIONS = ("query", "question", "user_input")  # what formats call the question's text
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -77,13 +77,19 @@ def read_csv(
         if header == _QUEPID and len(cells) == 1:
             cells += ["", ""]
         if len(cells) != len(first) or any(map(str.strip, cells[len(header) :])):
-            message = (
-                f"{len(cells)} cells, the header has {len(header)}; a cell that holds "
-                f"{_SEPARATES[separator]} or line break needs double quotes around it"
+            problem = message(
+                "{n} cells, the header has {n_columns}; a cell that holds {separator} or line "
+                "break needs double quotes around it, and line 1 must name the columns: it is "
+                "{first!r}"
+                if len(header) == 1
+                else "{n} cells, the header has {n_columns}; a cell that holds {separator} or line "
+                "break needs double quotes around it",
+                n=len(cells),
+                n_columns=len(header),
+                separator=_SEPARATES[separator],
+                first=header[0],
             )
-            if len(header) == 1:
-                message += f", and line 1 must name the columns: it is {header[0]!r}"
-            problems.add(line, None, message)
+            problems.add(line, None, problem)
         else:
             row = dict(zip(header, cells))
             row.pop("", None)  # the numbers of rows, as pandas writes them
@@ -103,8 +109,14 @@ def _csv_rows(text: str, separator: str, problems: Problems) -> Iterator[tuple[i
             return
         except csv.Error as error:
             n_lines = reader.line_num - line + 1
-            quote = f"; a quote that opens here takes {n_lines} lines" if n_lines > 1 else ""
-            problems.add(line, None, f"not valid CSV: {error}{quote}")
+            problem = message(
+                "not valid CSV: {error}; a quote that opens here takes {n} lines"
+                if n_lines > 1
+                else "not valid CSV: {error}",
+                error=error,
+                n=n_lines,
+            )
+            problems.add(line, None, problem)
             if is_first:
                 problems.refuse()  # nothing else can be told
             continue
@@ -227,20 +239,24 @@ def _shown_in(name: str, written: Any, cell: Any) -> Any:
         DataError: it shows an error or nothing for certain, or its column has no name.
     """
     value = cell.value
-    problem = ""
+    problem: str = ""
     if cell.data_type == "e":
-        problem = f"holds the error {value}; mend it in Excel"
+        problem = message("holds the error {value}; mend it in Excel", value=value)
     elif value is None and written.data_type == "f" and cell.data_type != "str":
         formula = getattr(written.value, "text", written.value)
-        problem = f"the formula {formula} has no value; open the file in Excel and save it"
+        problem = message(
+            "the formula {formula} has no value; open the file in Excel and save it",
+            formula=formula,
+        )
     elif isinstance(value, (int, float)) and abs(value) >= 10**15:
-        problem = (
+        problem = message(
             "a number of more than 15 digits, of which Excel keeps no more; format the column as "
             "text and type it again"
         )
     elif not (name or value is None or not str(value).strip()):
         is_row_number = cell.column == 1 and isinstance(value, int)  # as pandas writes them
-        problem = "" if is_row_number else "its column has no name in the first row"
+        nameless = message("its column has no name in the first row")
+        problem = "" if is_row_number else nameless
     if problem:
         raise DataError("{coordinate}: {why}", field=name, coordinate=cell.coordinate, why=problem)
     if isinstance(value, bool):
@@ -376,8 +392,11 @@ def _record(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]
             record[name] = value
             continue
         if keys := [key for key, part in parts.items() if metadata.get(key, part) != part]:
-            problem = f"another column says otherwise of the metadata's {keys[0]!r}; keep one"
-            raise DataError(problem, field=column)
+            raise DataError(
+                "another column says otherwise of the metadata's {key!r}; keep one",
+                field=column,
+                key=keys[0],
+            )
         metadata |= parts
     return record | ({"metadata": metadata} if metadata else {})
 
@@ -393,7 +412,9 @@ def _value(cell: Any, kind: Kind | None, name: str, column: str) -> Any:
         return _FLAGS.get(text.lower(), cell)
     if kind == "number":
         if (number := read_number(text)) is None:
-            problem = f"must be a number, not {shorten(text)}"
+            problem = message(
+                "must be {kind}, not {value}", kind=message("a number"), value=shorten(text)
+            )
             raise DataError(problem, field=column, remedy=REMEDIES.get(name, ""))
         return number
     if kind == "json" or text.startswith(("[", "{")):

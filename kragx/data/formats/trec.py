@@ -24,6 +24,7 @@ from kragx.data.runs import Retrieved, Run
 from kragx.data.text import plain_number, read_number
 from kragx.data.weights import INCLUSION, WEIGHT
 from kragx.ground.errors import DataError, UsageError
+from kragx.ground.printing import message
 
 _SPLIT = "test"
 _QRELS = ("query", "iteration", "document", "grade")
@@ -64,9 +65,15 @@ def qrels_records(path: str | Path, problems: Problems) -> Iterator[tuple[int, d
         first.setdefault(query, line)
         before = grades.setdefault(query, {}).setdefault(document, grade)
         if before != grade:
-            pair = f"document {document!r} of query {query!r}"
-            message = f"{pair} has grade {grade:g} here and {before:g} before; keep one"
-            problems.add(line, None, message)
+            problem = message(
+                "document {document!r} of query {query!r} has grade {grade:g} here and {before:g} "
+                "before; keep one",
+                document=document,
+                query=query,
+                grade=grade,
+                before=before,
+            )
+            problems.add(line, None, problem)
     for query, line in first.items():
         gold = [{"id": document, "grade": grade} for document, grade in grades[query].items()]
         yield line, {"query_id": query, "gold": gold}
@@ -112,8 +119,8 @@ def write_qrels(dataset: GoldDataset, path: str | Path) -> None:
                 query_id=query.id,
             )
         for gold in query.gold:
-            document = _column(gold.id, f"query {query.id!r}: the id of a gold item")
-            name = _column(query.id, "a query id")
+            document = _column(gold.id, message("query {id!r}: the id of a gold item", id=query.id))
+            name = _column(query.id, message("a query id"))
             lines.append(f"{name} 0 {document} {plain_number(gold.grade)}\n")
     if str(path) == "-":
         raise UsageError("a TREC file is written to a path, not to standard output")
@@ -145,19 +152,32 @@ def _rows(
             names = _BEIR
             continue
         if len(columns) < len(names) or (len(columns) > len(names) and not is_run):
-            expected = f"{len(names)} are expected: {' '.join(names)}"
-            if names is _QRELS and len(columns) == len(_BEIR):
-                expected += f" (or three under the header {' '.join(_BEIR)}, as BEIR has them)"
-            problems.add(line, None, f"{len(columns)} columns; {expected}")
+            problem = message(
+                "{n} columns; {n_expected} are expected: {names} (or three under the header "
+                "{header}, as BEIR has them)"
+                if names is _QRELS and len(columns) == len(_BEIR)
+                else "{n} columns; {n_expected} are expected: {names}",
+                n=len(columns),
+                n_expected=len(names),
+                names=" ".join(names),
+                header=" ".join(_BEIR),
+            )
+            problems.add(line, None, problem)
             continue
         query, document = columns[0], columns[1 if names is _BEIR else 2]
         text = columns[_SCORE if is_run else -1]
         number = read_number(text)
         if number is None or (isinf(number) and not is_run):
-            kind = "score must be a number" if is_run else "grade must be a finite number"
-            problems.add(line, None, f"{kind}, not {text!r}")
+            problem = message(
+                "score must be a number, not {text!r}"
+                if is_run
+                else "grade must be a finite number, not {text!r}",
+                text=text,
+            )
+            problems.add(line, None, problem)
         elif query.isspace() or document.isspace():  # of a no-break space, which separates nothing
-            problems.add(line, None, "an id is empty; remove the line or fill it in")
+            problem = message("an id is empty; remove the line or fill it in")
+            problems.add(line, None, problem)
         else:
             yield line, query, document, number, tuple(columns[_SCORE + 1 :])
 
@@ -217,8 +237,10 @@ class Beir:
         for line, record in judged.items():
             query_id = record["query_id"]
             if query_id not in queries:
-                message = f"{query_id!r} is not in {self.queries}"
-                problems.add(line, "query-id", message, query_id=query_id)
+                problem = message(
+                    "{query_id!r} is not in {file}", query_id=query_id, file=self.queries
+                )
+                problems.add(line, "query-id", problem, query_id=query_id)
                 continue
             query = queries[query_id]
             about = {name: query[name] for name in ("metadata", WEIGHT, INCLUSION) if name in query}
@@ -241,9 +263,14 @@ def beir_of(source: object) -> Beir | None:
         return None
     splits = {file.stem: file for file in sorted((path / "qrels").glob("*.tsv"))}
     if _SPLIT not in splits and len(splits) != 1:
-        names = ", ".join(map(str, splits.values())) or "no .tsv file"
-        problem = f"a BEIR folder without qrels/{_SPLIT}.tsv; it has {names}"
-        raise DataError(problem, path=str(path), remedy="name one of them" if splits else "")
+        names = ", ".join(map(str, splits.values())) or message("no .tsv file")
+        raise DataError(
+            "a BEIR folder without qrels/{split}.tsv; it has {names}",
+            path=str(path),
+            remedy="name one of them" if splits else "",
+            split=_SPLIT,
+            names=names,
+        )
     return Beir(path, splits.get(_SPLIT) or next(iter(splits.values())))
 
 
