@@ -62,13 +62,15 @@ def resolved(
             elif place != first and items[place[0]].docs[place[1]].id is None:
                 decisions.setdefault((place[0], doc, gold, match), (place, match))
             else:
-                repetition = f" (it repeats rank {first[1] + 1})" if place[1] != first[1] else ""
                 raise DataError(
-                    "labels: query {query_id!r}, rank {value} is labelled "
-                    "twice{repetition}, and the labels differ; keep one",
+                    "labels: query {query_id!r}, rank {rank} is labelled twice, and the labels "
+                    "differ; keep one"
+                    if place[1] == first[1]
+                    else "labels: query {query_id!r}, rank {rank} is labelled twice (it repeats "
+                    "rank {first}), and the labels differ; keep one",
                     query_id=label.query_id,
-                    value=place[1] + 1,
-                    repetition=repetition,
+                    rank=place[1] + 1,
+                    first=first[1] + 1,
                 )
         if not places:
             unused.append(label)

@@ -286,16 +286,21 @@ class Sides:
 
     def _nothing_in_common(self) -> DataError:
         # One id of each side shows at once in which form the other file has them.
-        firsts = [
-            "{} has query {!r}, document {!r}".format(side.name, *next(iter(side.grades)))
-            for side in (self.human, self.judge)
-        ]
+        (query, document), (query_2, document_2) = (
+            next(iter(side.grades)) for side in (self.human, self.judge)
+        )
         return DataError(
-            "no pair has a label of the scale {scale} from both sides. {names}: "
-            "pairs are joined by query id and document id",
+            "no pair has a label of the scale {scale} from both sides. {human} has query "
+            "{query!r}, document {document!r}, {judge} has query {query_2!r}, document "
+            "{document_2!r}: pairs are joined by query id and document id",
             remedy=other_form(self.missing),
             scale=self.scale,
-            names=", ".join(firsts),
+            human=self.human.name,
+            query=query,
+            document=document,
+            judge=self.judge.name,
+            query_2=query_2,
+            document_2=document_2,
         )
 
     def counts(self, pairs: Sequence[Pair], judge: Labels) -> Floats:

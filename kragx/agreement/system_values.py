@@ -76,14 +76,14 @@ class Drawing:
         Raises:
             DataError: the questions lack one.
         """
-        return None if self.asks is None else _values_of(self.asks, queries, "is judged, and")
+        return None if self.asks is None else _values_of(self.asks, queries)
 
     def options(self, queries: Sequence[str], labelled: Bools) -> dict[str, Any]:
         """Weights and chances as `prediction_powered` takes them, the labelled queries first."""
         weights, chances = self.weights(queries), None
         if self.chances is not None:
             names = [query for query, is_labelled in zip(queries, labelled) if is_labelled]
-            drawn = _values_of(self.chances, names, "is labelled, and")
+            drawn = _values_of(self.chances, names, is_labelled=True)
             # Where people have labelled fewer than were drawn, each had so much less of a chance.
             chances = np.minimum(drawn, 1) * min(1, len(names) / len(self.chances))
         order = np.argsort(~labelled, kind="stable")
@@ -104,15 +104,19 @@ def _unequal(chances: Mapping[str, float]) -> Mapping[str, float] | None:
     return chances if len({*chances.values()}) > 1 else None
 
 
-def _values_of(values: Mapping[str, float], queries: Sequence[str], clause: str) -> Floats:
+def _values_of(
+    values: Mapping[str, float], queries: Sequence[str], *, is_labelled: bool = False
+) -> Floats:
     if missing := next((query for query in queries if query not in values), None):
         raise DataError(
-            "question {missing!r} {clause} nothing says how many asks it stands for or what its "
-            "chance of having been drawn was",
+            "question {missing!r} is labelled, and nothing says how many asks it stands for or what "
+            "its chance of having been drawn was"
+            if is_labelled
+            else "question {missing!r} is judged, and nothing says how many asks it stands for or "
+            "what its chance of having been drawn was",
             remedy="name the questions (--questions FILE) that were judged, and the labels of one "
             "drawing",
             missing=missing,
-            clause=clause,
         )
     return np.array([values[query] for query in queries], np.float64)
 

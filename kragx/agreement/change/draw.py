@@ -56,12 +56,18 @@ class LabelledMetric:
         """
         spec = parse(text)
         if spec.name not in LABELLED:
-            problem = f"{text!r} does not follow from which documents are relevant"
-            raise UsageError(problem, field="--metric", remedy=nearest(spec.name, LABELLED))
-        if not isinstance(spec.k, int) or str(spec) != f"{spec.name}@{spec.k}":
-            remedy = f"name it with a cut-off and without options, as in {spec.name}@5"
             raise UsageError(
-                message("{text!r} cannot be labelled", text=text), field="--metric", remedy=remedy
+                message("{text!r} does not follow from which documents are relevant", text=text),
+                field="--metric",
+                remedy=nearest(spec.name, LABELLED),
+            )
+        if not isinstance(spec.k, int) or str(spec) != f"{spec.name}@{spec.k}":
+            raise UsageError(
+                "{text!r} cannot be labelled",
+                field="--metric",
+                remedy="name it with a cut-off and without options, as in {name}@5",
+                text=text,
+                name=spec.name,
             )
         return cls(spec.name, spec.k)
 
@@ -266,8 +272,11 @@ def draw_lot(
     """
     for side in ("old", "new"):
         if not any(getattr(question, side) for question in diff.questions):
-            problem = f"{getattr(diff, side)} returned nothing for any question"
-            raise DataError(problem, remedy="there is nothing to label; see why it did not answer")
+            raise DataError(
+                "{name} returned nothing for any question",
+                remedy="there is nothing to label; see why it did not answer",
+                name=getattr(diff, side),
+            )
     names = _Names(diff, metric.k)
     pairs = [(diffed, names.question(diffed)) for diffed in diff.questions if diffed.is_known]
     questions: list[LotQuestion] = []
@@ -279,10 +288,11 @@ def draw_lot(
         texts: list[str | None] = []
         if size:  # else no label can change a difference of 0
             if not diffed.query.text:
-                problem = (
-                    f"the question {question.query_id!r} has no text, and nobody can judge for it"
+                raise DataError(
+                    "the question {id!r} has no text, and nobody can judge for it",
+                    remedy="add 'query' to the results file",
+                    id=question.query_id,
                 )
-                raise DataError(problem, remedy="add 'query' to the results file")
             questions.append(replace(question, most=size))
             names_to_read.update(lists.documents)
             texts = [diffed.query.text, *(names.docs[doc].text for doc in lists.documents)]
@@ -355,8 +365,11 @@ class _Names:
         docs = {name: self.docs[name] for name in sorted(names)}
         for name, doc in docs.items():
             if doc.text is None:
-                problem = f"the document {name!r} has no text to read"
-                raise DataError(problem, remedy="compare results files that have texts")
+                raise DataError(
+                    "the document {name!r} has no text to read",
+                    remedy="compare results files that have texts",
+                    name=name,
+                )
             title = (doc.metadata or {}).get("title")
             docs[name] = Doc(name, doc.text, {"title": title} if title else {})
         return docs
