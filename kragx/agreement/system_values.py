@@ -109,8 +109,8 @@ def _values_of(
 ) -> Floats:
     if missing := next((query for query in queries if query not in values), None):
         raise DataError(
-            "question {missing!r} is labelled, and nothing says how many asks it stands for or what "
-            "its chance of having been drawn was"
+            "question {missing!r} is labelled, and nothing says how many asks it stands for or "
+            "what its chance of having been drawn was"
             if is_labelled
             else "question {missing!r} is judged, and nothing says how many asks it stands for or "
             "what its chance of having been drawn was",
