@@ -248,7 +248,7 @@ class Fields:
         elif record.get(SEARCHES) is None:
             return None
         has_list, docs = docs is not None, docs or ()
-        readers = {SEARCHES: as_searches, "stages": as_stages}
+        readers: dict[str, Callable[..., Any]] = {SEARCHES: as_searches, "stages": as_stages}
         made: dict[str, Any] = {}
         if any(record.get(name) not in (None, []) for name in readers):
             # Their numbers mean the documents of the question first.
