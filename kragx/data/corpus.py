@@ -19,6 +19,7 @@ from kragx.data.documents import Doc, as_doc, clean_id
 from kragx.data.entries import numbered
 from kragx.data.forbidden import stretch_in, stretch_of
 from kragx.data.formats import tabular
+from kragx.data.formats.cells import json_cell
 from kragx.data.formats.jsonl import ending, first_line, read_records, read_whole
 from kragx.data.formats.text_files import ENDINGS, TextFiles
 from kragx.data.formats.trec import corpus_of, document, is_beir
@@ -444,7 +445,7 @@ def _of_row(row: Mapping[str, Any]) -> dict[str, Any]:
     metadata = row.get("metadata")
     if isinstance(metadata, str) and metadata.lstrip().startswith("{"):
         with inside("metadata"):
-            metadata = tabular.json_cell(metadata.strip())
+            metadata = json_cell(metadata.strip())
     whole = metadata if isinstance(metadata, dict) else None
     further = {
         name.removeprefix("metadata."): cell

@@ -160,14 +160,16 @@ def contents(reading: Reading) -> tuple[GoldDataset, Run]:
     Raises:
         DataError: the source has mistakes.
     """
-    rows = list(reading)
-    reading.problems.refuse()
-    queries = tuple(query for _, query, _ in rows)
+    rows, problems = list(reading), reading.problems
+    problems.refuse()
+    dataset = GoldDataset(
+        tuple(query for _, query, _ in rows),
+        reading.name,
+        problems.repair.surrogates,
+        encoding=problems.encoding,
+        forbidden=reading.forbidden,
+    )
     results = {query.id: answer for _, query, answer in rows if answer is not None}
-    problems = reading.problems
-    surrogates, guessed = problems.repair.surrogates, problems.encoding
-    rules = reading.forbidden
-    dataset = GoldDataset(queries, reading.name, surrogates, encoding=guessed, forbidden=rules)
     return dataset, Run(results, reading.name)
 
 

@@ -238,7 +238,7 @@ def searches_of(answer: object, repair: SurrogateRepair) -> Searches | None:
         with inside("retrieved"):
             docs = ranked(docs, repair, "")
     with inside(SEARCHES):
-        numbers = NumberedDocs(docs or (), repair, distinct=True)
+        numbers = NumberedDocs(docs or (), repair)
         cleaned = as_searches(searches, numbers, repair, strings=True)
     seconds = clean_seconds(_field(answer, "seconds")) if isinstance(answer, Searches) else None
     return Searches(cleaned, docs, seconds, error if error and error.strip() else None)
@@ -290,22 +290,13 @@ class NumberedDocs:
     Args:
         retrieved: what the question got.
         repair: mends the texts of those that are read.
-        distinct: whether a document that stands twice in a list has one number; else what stands
-            twice has two places, and numbers mean places.
 
     Attributes:
-        docs: by number.
+        docs: by number, each once.
     """
 
-    def __init__(
-        self,
-        retrieved: Iterable[Doc],
-        repair: SurrogateRepair | None = None,
-        *,
-        distinct: bool = False,
-    ) -> None:
+    def __init__(self, retrieved: Iterable[Doc], repair: SurrogateRepair | None = None) -> None:
         self._mender = repair or SurrogateRepair()
-        self._distinct = distinct
         self._numbers: dict[Key, int] = {}
         self.docs: list[Doc] = []
         self.add(*retrieved)
@@ -313,8 +304,7 @@ class NumberedDocs:
     def add(self, *docs: Doc) -> None:
         """Make documents known."""
         for doc in docs:
-            number = self._numbers.setdefault(key_of(doc), len(self.docs))
-            if number == len(self.docs) or not self._distinct:
+            if self._numbers.setdefault(key_of(doc), len(self.docs)) == len(self.docs):
                 self.docs.append(doc)
 
     def number(self, doc: Doc) -> int | None:

@@ -265,28 +265,42 @@ def _of_query(query: Query, kind: str, corpus: Corpus | None) -> Iterator[_Mista
             )
             yield field, wording, "warning"
     for place, item in _items(query):
-        if item.id is not None:
-            # Beside a text an id may be of anything.
-            yield from _of_id(f"{place}.id", item.id, corpus if item.text is None else None)
-        if item.text is not None:
-            yield from _of_text(f"{place}.text", normalise(item.text), corpus)
+        yield from _of_item(place, item, corpus)
     for position, forbidden in enumerate(query.forbidden or ()):
-        yield from _of_forbidden(f"{FORBIDDEN}[{position}]", forbidden, corpus)
+        place, source = f"{FORBIDDEN}[{position}]", forbidden.source
+        yield from _of_item(place, forbidden, corpus)
+        if corpus is not None and source is not None and source not in corpus.sources:
+            wording = message(
+                "no document of the corpus {corpus} is of the source {source}",
+                corpus=corpus.name,
+                source=shorten(source),
+            )
+            yield f"{place}.source", wording, "error"
 
 
-def _of_forbidden(place: str, item: Forbidden, corpus: Corpus | None) -> Iterator[_Mistake]:
-    """That a forbidden item is no document of the corpus, so that nothing can match it."""
-    if item.text is not None:
-        yield from _of_text(f"{place}.text", normalise(item.text), corpus)
-    elif item.id is not None:
-        yield from _of_id(f"{place}.id", item.id, corpus)
-    if corpus is not None and item.source is not None and item.source not in corpus.sources:
+def _of_item(place: str, item: Gold | Doc | Forbidden, corpus: Corpus | None) -> Iterator[_Mistake]:
+    """That an item is no document of the corpus, so that nothing can match it, or many can."""
+    if item.text is None:  # beside a text an id may be of anything
+        if corpus is not None and item.id is not None and corpus.text(item.id) is None:
+            wording = message(
+                "id {id!r} is not in the corpus {corpus}", id=item.id, corpus=corpus.name
+            )
+            yield f"{place}.id", wording, "error"
+        return
+    text = normalise(item.text)
+    # A line holds one document, and no text a line break. Who has an empty one was told.
+    if corpus is not None and text not in corpus.normalised:
+        wording = message("is not in the corpus: {text}", text=shorten(text, 50))
+        yield f"{place}.text", wording, "error"
+    elif 0 < len(text) < SHORT:
         wording = message(
-            "no document of the corpus {corpus} is of the source {source}",
-            corpus=corpus.name,
-            source=shorten(item.source),
+            "only 1 character ({text!r}), which many texts hold; quote more"
+            if len(text) == 1
+            else "only {n} characters ({text!r}), which many texts hold; quote more",
+            n=len(text),
+            text=text,
         )
-        yield f"{place}.source", wording, "error"
+        yield f"{place}.text", wording, "warning"
 
 
 def _items(query: Query) -> Iterator[tuple[str, Gold | Doc]]:
@@ -303,29 +317,7 @@ def _texts(query: Query) -> Iterator[tuple[str, str | None]]:
     for number, turn in enumerate(query.history):
         yield f"history[{number}]", turn.content
     for place, item in _items(query):
-        yield f"{place}.id", item.id
-        yield f"{place}.text", item.text
-
-
-def _of_id(field: str, doc_id: str, corpus: Corpus | None) -> Iterator[_Mistake]:
-    if corpus is not None and corpus.text(doc_id) is None:
-        wording = message("id {id!r} is not in the corpus {corpus}", id=doc_id, corpus=corpus.name)
-        yield field, wording, "error"
-
-
-def _of_text(field: str, text: str, corpus: Corpus | None) -> Iterator[_Mistake]:
-    # A line holds one document, and no text a line break. Who has an empty one was told.
-    if corpus is not None and text not in corpus.normalised:
-        yield field, message("is not in the corpus: {text}", text=shorten(text, 50)), "error"
-    elif 0 < len(text) < SHORT:
-        wording = message(
-            "only 1 character ({text!r}), which many texts hold; quote more"
-            if len(text) == 1
-            else "only {n} characters ({text!r}), which many texts hold; quote more",
-            n=len(text),
-            text=text,
-        )
-        yield field, wording, "warning"
+        yield from ((f"{place}.id", item.id), (f"{place}.text", item.text))
 
 
 def _check_questions(

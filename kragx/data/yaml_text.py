@@ -8,9 +8,6 @@ import yaml
 from kragx.ground.errors import ConfigError, shorten
 from kragx.ground.printing import message
 
-DEEPEST = 100
-"""How many brackets may stand within each other: reading them takes the square of their number."""
-
 MOST_PARTS = 100_000
 """Of a YAML text, with what its aliases (``*name``) repeat: a few lines can stand for billions."""
 
@@ -20,12 +17,6 @@ class Loader(yaml.SafeLoader):
 
     Whatever is wrong is a `yaml.YAMLError`, and what aliases make too large is, too.
     """
-
-    def fetch_flow_collection_start(self, TokenClass: Any) -> None:  # noqa: N803  # PyYAML's name
-        """A bracket that opens; an error where too many are open."""
-        if self.flow_level >= DEEPEST:
-            raise yaml.scanner.ScannerError(None, None, "nested too deeply", self.get_mark())
-        super().fetch_flow_collection_start(TokenClass)
 
     def get_single_node(self) -> yaml.Node | None:
         """The whole text; an error where it is nested too deeply, or too much by its aliases."""

@@ -1,7 +1,22 @@
-"""Cells of CSV that kragx writes: no spreadsheet computes one, and each is read back as it was."""
+"""Cells of tables: what they say of a field, and how kragx writes CSV.
 
+No spreadsheet computes a cell that kragx writes, and each is read back as it was.
+"""
+
+import ast
 import re
 from collections.abc import Iterable
+from typing import Any
+
+from kragx.data.formats.format import Kind
+from kragx.data.formats.jsonl import json_value
+from kragx.data.text import SurrogateRepair, read_number
+from kragx.data.weights import REMEDIES
+from kragx.ground.errors import DataError, inside, shorten
+from kragx.ground.printing import message
+
+_SEPARATORS = {"ids": "[|;\n,]", "gold ids": "[|;\n,]", "texts": "\n", "gold texts": "\n"}
+_FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 # Excel of East Asia may read the wide ones as formulas, too. Spreadsheets strip what stands before.
 _FORMULA = re.compile(r"'*(?:[\t\r\n]|[\s\x00-\x1f\ufeff\u200b]*[=+\-@＝＋－＠])")
@@ -56,3 +71,48 @@ def _in_cp949(letter: str) -> str:
 
 def _is_formula(text: str) -> bool:
     return _FORMULA.match(text) is not None and _NUMBER.fullmatch(text) is None
+
+
+# -- read ------------------------------------------------------------------------------------------
+
+
+def cell_value(cell: Any, kind: Kind | None, name: str, column: str = "") -> Any:
+    """What a cell says of a field, read by the field's kind if it is a text.
+
+    Raises:
+        DataError: it is broken; the error's field is its column.
+    """
+    text = cell.strip() if isinstance(cell, str) else ""
+    if not text or kind is None or kind == "text":
+        return cell
+    if kind == "word":
+        return text
+    if kind == "flag":
+        return _FLAGS.get(text.lower(), cell)
+    if kind == "number":
+        if (number := read_number(text)) is None:
+            problem = message("must be a number, not {value}", value=shorten(text))
+            point = message("write decimals with a point") if "," in text else ""
+            raise DataError(problem, field=column, remedy=REMEDIES.get(name, point))
+        return number
+    if kind == "json" or text.startswith(("[", "{")):
+        with inside(column):
+            return json_cell(text)
+    return [part.strip() for part in re.split(_SEPARATORS[kind], text) if part.strip()]
+
+
+def json_cell(text: str) -> Any:
+    """The value of a cell that holds JSON, or a list or mapping as Python prints it.
+
+    Raises:
+        DataError: it is neither, or is JSON in which a key stands twice.
+    """
+    for read in (lambda cell: json_value(cell, SurrogateRepair()), ast.literal_eval):
+        try:
+            return read(text)
+        except DataError:
+            raise
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+    expected = "looks like a list but is none:" if text.startswith("[") else "JSON is expected, not"
+    raise DataError("{expected} {text!r}", expected=expected, text=text[:40])

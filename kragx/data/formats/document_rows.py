@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from kragx.data.documents import present
 from kragx.data.formats import FORMATS
+from kragx.data.formats.cells import cell_value
 from kragx.data.problems import Problems
-from kragx.data.text import read_number
 from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
 from kragx.ground.errors import DataError, nearest, shorten
 from kragx.ground.printing import message
@@ -374,19 +374,12 @@ class DocumentRows:
 
 def _cell(name: str, cell: Any) -> Any:
     """What a cell says of a field; a `DataError` where it is no number and has to be one."""
-    if cell is None or name == "text":
-        return cell
+    if cell is None or name in ("text", "doc_id"):
+        return cell_value(cell, None if name == "text" else "word", name)
     if name not in _NUMERIC:
-        return str(cell).strip() if isinstance(cell, str) or name != "doc_id" else cell
-    number = read_number(str(cell).strip())
-    if name in _ASKS:
-        return _ASKS[name](cell if number is None else number)
-    if number is None and re.fullmatch(r"\s*[+-]?\d+,\d+\s*", str(cell)):
-        value = shorten(cell)
-        raise DataError("{value} is no number: write decimals with a point", value=value)
-    if number is None:
-        raise DataError("must be a number, not {value}", value=shorten(cell))
-    return number
+        return str(cell).strip()
+    number = cell_value(str(cell), "number", name)
+    return _ASKS[name](number) if name in _ASKS else number
 
 
 def _shown(value: object) -> str:

@@ -253,11 +253,11 @@ class Fields:
         elif record.get(SEARCHES) is None:
             return None
         has_list, docs = docs is not None, docs or ()
-        readers = {SEARCHES: as_searches, "stages": as_stages}
+        readers: dict[str, Callable[..., Any]] = {SEARCHES: as_searches, "stages": as_stages}
         made: dict[str, Any] = {}
         if any(record.get(name) not in (None, []) for name in readers):
             # Their numbers mean the documents of the question first.
-            numbered = NumberedDocs(docs, self.repair, distinct=bool(record.get(SEARCHES)))
+            numbered = NumberedDocs(docs, self.repair)
             for name, read in readers.items():
                 values = [] if record.get(name) is None else record[name]
                 made[name] = self._cleaned(name, read, values, numbered, self.repair) or ()
@@ -377,8 +377,7 @@ def answer_record(answer: Retrieved) -> dict[str, Any]:
         record["error"] = answer.error
     elif answer.has_list:
         record["retrieved"] = [doc_record(doc) for doc in answer.documents]
-    handed_on = answer.documents if answer.has_list else ()
-    docs = NumberedDocs(handed_on, distinct=bool(answer.searches))
+    docs = NumberedDocs(answer.documents if answer.has_list else ())
     searches = search_records(answer.searches, docs)
     if not (answer.has_list or searches):
         record[SEARCHES] = []

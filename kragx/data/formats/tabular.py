@@ -6,7 +6,6 @@ comma. A column ``metadata.difficulty`` is a field of the metadata. An empty cel
 one that would list gold is an empty list: the column is there, and says that there is none.
 """
 
-import ast
 import csv
 import io
 import re
@@ -17,17 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from kragx.data.formats import FORMATS
+from kragx.data.formats.cells import cell_value
 from kragx.data.formats.document_rows import NAMES
 from kragx.data.formats.format import Kind, unique_names
-from kragx.data.formats.jsonl import check_unpacked, ending, json_value, open_bytes
+from kragx.data.formats.jsonl import check_unpacked, ending, open_bytes
 from kragx.data.formats.parquet import ParquetTable
 from kragx.data.formats.text_files import GUESSED, decoded
 from kragx.data.problems import DataWarning, Level, Problems
 from kragx.data.rules import plain_value
-from kragx.data.text import SurrogateRepair, read_number
-from kragx.data.weights import REMEDIES
 from kragx.ground.caller_warnings import outside
-from kragx.ground.errors import DataError, UsageError, inside, nearest, needing, shorten
+from kragx.ground.errors import DataError, UsageError, inside, nearest, needing
 from kragx.ground.printing import message
 
 Row = tuple[int, dict[str, Any]]
@@ -41,12 +39,10 @@ FIELDS: Mapping[str, Kind] = {
 
 _COMMON = frozenset(name for reader in FORMATS.values() for name in reader.common)
 
-_SEPARATORS = {"ids": "[|;\n,]", "gold ids": "[|;\n,]", "texts": "\n", "gold texts": "\n"}
 _QUEPID = ["query", "docid", "rating"]  # a question that nobody has rated is a row of one cell
 _IN_QUOTES = re.compile('"[^"]*"')
 _SEPARATES = {",": message("a comma"), ";": message("a semicolon"), "\t": message("a tab")}
 _QUESTIONS = ("query", "question", "user_input")  # what formats call the question's text
-_FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 def read_csv(
@@ -70,13 +66,36 @@ def read_csv(
     if name == GUESSED and encoding is None:
         problems.guessed(name)
     separator = "\t" if ending(path) == ".tsv" else _separator(text)
-    rows = _csv_rows(text, separator, problems)
-    line, first = next(rows, (1, []))
-    header = _header(first, path)
-    for line, cells in rows:
+    # Strict, as a misplaced quote would swallow what follows into one cell without a word.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    header, n_columns = list[str](), 0
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            n_lines = reader.line_num - line + 1
+            problem = message(
+                "not valid CSV: {error}; a quote that opens here takes {n} lines"
+                if n_lines > 1
+                else "not valid CSV: {error}",
+                error=error,
+                n=n_lines,
+            )
+            problems.add(line, None, problem)
+            if not header:
+                problems.refuse()  # nothing else can be told
+            continue
+        if cells is None:
+            break
+        if (len(cells) < 2 or not header) and not any(map(str.strip, cells)):
+            continue
+        if not header:
+            header, n_columns = _header(cells, f"{path}:{line}"), len(cells)
+            continue
         if header == _QUEPID and len(cells) == 1:
             cells += ["", ""]
-        if len(cells) != len(first) or any(map(str.strip, cells[len(header) :])):
+        if len(cells) != n_columns or any(map(str.strip, cells[len(header) :])):
             problem = message(
                 "{n} cells, the header has {n_columns}; a cell that holds {separator} or line "
                 "break needs double quotes around it, and line 1 must name the columns: it is "
@@ -90,39 +109,14 @@ def read_csv(
                 first=header[0],
             )
             problems.add(line, None, problem)
-        else:
-            row = dict(zip(header, cells))
-            row.pop("", None)  # the numbers of rows, as pandas writes them
-            yield line, row
-
-
-def _csv_rows(text: str, separator: str, problems: Problems) -> Iterator[tuple[int, list[str]]]:
-    """Rows of cells with their lines, but for blank lines; of the first a mistake ends it all."""
-    # Strict, as a misplaced quote would swallow what follows into one cell without a word.
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    is_first = True
-    while True:
-        line = reader.line_num + 1
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            n_lines = reader.line_num - line + 1
-            problem = message(
-                "not valid CSV: {error}; a quote that opens here takes {n} lines"
-                if n_lines > 1
-                else "not valid CSV: {error}",
-                error=error,
-                n=n_lines,
-            )
-            problems.add(line, None, problem)
-            if is_first:
-                problems.refuse()  # nothing else can be told
             continue
-        if (len(cells) > 1 and not is_first) or any(map(str.strip, cells)):
-            yield line, cells
-            is_first = False
+        row = dict(zip(header, cells))
+        row.pop("", None)  # the numbers of rows, as pandas writes them
+        yield line, row
+    if not header:
+        raise DataError(
+            "{place}: the file is empty; a header with the fields' names is expected", place=path
+        )
 
 
 def _separator(text: str) -> str:
@@ -132,19 +126,13 @@ def _separator(text: str) -> str:
     return next((separator for separator in ",;\t" if separator in bare), ",")
 
 
-def _header(cells: list[str], path: str | Path) -> list[str]:
-    if not cells:
-        raise DataError(
-            "{place}: the file is empty; a header with the fields' names is expected", place=path
-        )
+def _header(cells: list[str], place: str) -> list[str]:
     # Spreadsheets write columns at the end in which nothing stands, or no longer.
     n_named = max(n for n, cell in enumerate(cells, start=1) if cell.strip())
-    with inside(path=f"{path}:1"):
+    with inside(path=place):
         names = unique_names(cell.strip() for cell in cells[:n_named])
-    if not all(names[1:]):
-        raise DataError(
-            "{place}:1: a column has no name; the first line names the fields", place=path
-        )
+        if not all(names[1:]):
+            raise DataError("a column has no name; the first line names the fields")
     return names
 
 
@@ -352,8 +340,12 @@ def named(
     for number, (line, row) in enumerate(rows):
         for column in fields.keys() - row.keys() if number == 0 else ():
             level: Level = "error" if fields[column] in required else "warning"
-            message = f"no row has anything in the column {column!r}; {nearest(column, row)}"
-            problems.add(None, f"columns.{fields[column]}", message, level)
+            problem = message(
+                "no row has anything in the column {column!r}; {hint}",
+                column=column,
+                hint=nearest(column, row),
+            )
+            problems.add(None, f"columns.{fields[column]}", problem, level)
         try:
             record = _record(row, fields)
         except DataError as error:
@@ -377,7 +369,7 @@ def _record(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]
         if cell is None:
             record |= {name: []} if kind in ("gold ids", "gold texts") else {}
             continue
-        value = _value(cell, kind, name, column)
+        value = cell_value(cell, kind, name, column)
         if name == "metadata" and isinstance(value, dict):
             parts = value
         elif name.startswith("metadata."):
@@ -391,50 +383,11 @@ def _record(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]
         else:
             record[name] = value
             continue
-        if keys := [key for key, part in parts.items() if metadata.get(key, part) != part]:
+        for key in [key for key, part in parts.items() if metadata.get(key, part) != part]:
             raise DataError(
                 "another column says otherwise of the metadata's {key!r}; keep one",
                 field=column,
-                key=keys[0],
+                key=key,
             )
         metadata |= parts
     return record | ({"metadata": metadata} if metadata else {})
-
-
-def _value(cell: Any, kind: Kind | None, name: str, column: str) -> Any:
-    """What a cell says of a field, read by the field's kind if it is a text."""
-    text = cell.strip() if isinstance(cell, str) else ""
-    if not text or kind is None or kind == "text":
-        return cell
-    if kind == "word":
-        return text
-    if kind == "flag":
-        return _FLAGS.get(text.lower(), cell)
-    if kind == "number":
-        if (number := read_number(text)) is None:
-            problem = message(
-                "must be {kind}, not {value}", kind=message("a number"), value=shorten(text)
-            )
-            raise DataError(problem, field=column, remedy=REMEDIES.get(name, ""))
-        return number
-    if kind == "json" or text.startswith(("[", "{")):
-        with inside(column):
-            return json_cell(text)
-    return [part.strip() for part in re.split(_SEPARATORS[kind], text) if part.strip()]
-
-
-def json_cell(text: str) -> Any:
-    """The value of a cell that holds JSON, or a list or mapping as Python prints it.
-
-    Raises:
-        DataError: it is neither, or is JSON in which a key stands twice.
-    """
-    for read in (lambda cell: json_value(cell, SurrogateRepair()), ast.literal_eval):
-        try:
-            return read(text)
-        except DataError:
-            raise
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            continue
-    expected = "looks like a list but is none:" if text.startswith("[") else "JSON is expected, not"
-    raise DataError("{expected} {text!r}", expected=expected, text=text[:40])
