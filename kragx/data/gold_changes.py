@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from kragx.data.documents import Doc
-from kragx.data.forbidden import FORBIDDEN, Forbidden
-from kragx.data.gold import Gold, Query, named_items
+from kragx.data.forbidden import FORBIDDEN
+from kragx.data.gold import Gold, Query, cut
 from kragx.data.text import normalise
 from kragx.data.weights import INCLUSION, WEIGHT
 from kragx.ground.errors import shorten
@@ -90,9 +90,17 @@ class FieldChange:
 
 
 def question_changes(old: Query, new: Query, lacking: Sequence[str]) -> Iterator[FieldChange]:
-    """What changed in a question."""
-    yield from _unlike(_fields(old, lacking), _fields(new, lacking))
-    yield from _gold_changes(old.gold, new.gold, lacking)
+    """What changed in a question, but for the fields that one of the two gold sets lacks."""
+    yield from _unlike(*(_fields(query, lacking) for query in (old, new)))
+    pairs = _paired(old.gold, new.gold)
+    for row, gold in enumerate(old.gold):
+        if row in pairs:
+            yield from _item_changes(gold, new.gold[pairs[row]], lacking)
+        else:
+            yield FieldChange("gold dropped", _name(gold), gold.grade, None, _kind(gold))
+    for place, gold in enumerate(new.gold):
+        if place not in pairs.values():
+            yield FieldChange("gold added", _name(gold), None, gold.grade, _kind(gold))
     if "questions" not in lacking:  # what has none has no labels either
         for change in _unlike(_labels(old), _labels(new)):
             yield replace(change, what="label", kind="labels")
@@ -106,165 +114,123 @@ def _labels(query: Query) -> dict[str, Any]:
 
 def _fields(query: Query, lacking: Sequence[str]) -> dict[str, Any]:
     """What metrics read of a question besides its gold."""
-    asked_fields = {"question": query.text, "history": [turn.to_dict() for turn in query.history]}
+    words = {"question": query.text, "history": [turn.to_dict() for turn in query.history]}
+    records = (_normal(item.to_dict()) for item in query.forbidden or ())
     return {
-        **({} if "questions" in lacking else asked_fields),
+        **({} if "questions" in lacking else words),
         "answerable": query.answerable is not False,
         "reference": query.reference,
         "facts": query.metadata.get("facts"),
         "expected_doc_types": sorted(map(normalise, query.expected_doc_types)),
-        FORBIDDEN: None if query.forbidden is None else _records(query.forbidden),
+        # Their order means nothing.
+        FORBIDDEN: None if query.forbidden is None else sorted(records, key=str),
         WEIGHT: query.weight,
         INCLUSION: query.inclusion,
     }
-
-
-def _records(items: Iterable[Forbidden]) -> list[dict[str, Any]]:
-    """Forbidden items, whose order means nothing."""
-    return sorted((_normal(item.to_dict()) for item in items), key=str)
 
 
 def _unlike(
     before: Mapping[str, Any], after: Mapping[str, Any], name: str | None = None
 ) -> Iterator[FieldChange]:
     """The values that differ, by their keys; `name` is of what they are."""
-    for name_of_field in dict.fromkeys([*before, *after]):
-        pair = before.get(name_of_field), after.get(name_of_field)
+    for what in dict.fromkeys([*before, *after]):
+        pair = before.get(what), after.get(what)
         if _canonical(pair[0]) != _canonical(pair[1]):
-            yield FieldChange(name_of_field, name or name_of_field, *pair)
-
-
-def _gold_changes(
-    olds: Sequence[Gold], news: Sequence[Gold], lacking: Sequence[str]
-) -> Iterator[FieldChange]:
-    """What changed in the gold of a question."""
-    pairs = _paired(olds, news)
-    for row, gold in enumerate(olds):
-        if row in pairs:
-            yield from _item_changes(gold, news[pairs[row]], lacking)
-        else:
-            yield FieldChange("gold dropped", _name(gold), gold.grade, None, _kind(gold))
-    for place, gold in enumerate(news):
-        if place not in pairs.values():
-            yield FieldChange("gold added", _name(gold), None, gold.grade, _kind(gold))
+            yield FieldChange(what, name or what, *pair)
 
 
 def _item_changes(before: Gold, after: Gold, lacking: Sequence[str]) -> Iterator[FieldChange]:
     """What changed in a gold item that both have."""
-    graded = kind = _kind(before, after)
+    sides = before, after
+    graded = kind = _kind(*sides)
     if kind == "gold" and _is_recorded(before, after):
         kind = "moved"
-    texts = [{_form(doc.text) for doc in forms(gold)} for gold in (before, after)]
+    texts = [{_normal(doc.text) for doc in (gold, *gold.alternatives)} for gold in sides]
     # Without a record other ids mean the same to those alone who compare texts.
     is_alike = kind == "gold" and texts[0] == texts[1] and None not in texts[0]
     of_ids: Kind = "ids" if is_alike else kind
     kinds = {"grade": graded, "moved": of_ids, "alternatives": of_ids}
-    has_place = [any(name in _PLACE for name in gold.metadata) for gold in (before, after)]
+    has_place = [any(name in _PLACE for name in gold.metadata) for gold in sides]
     # Of one chunk where it stands may be said by one of both alone.
-    is_placed = all(has_place) or not before.id or _form(before.id) != _form(after.id)
-    items = [_item(gold, lacking, is_placed=is_placed) for gold in (before, after)]
-    for change in _unlike(items[0], items[1], _name(after)):
+    is_placed = all(has_place) or not before.id or _normal(before.id) != _normal(after.id)
+    hidden = (MOVE,) if is_placed else (MOVE, *_PLACE)
+    for change in _unlike(*(_item(gold, lacking, hidden) for gold in sides), _name(after)):
         yield replace(change, kind=kinds.get(change.what, kind))
 
 
-def _item(gold: Gold, lacking: Sequence[str], *, is_placed: bool) -> dict[str, Any]:
-    """What is compared of a gold item."""
-    hidden = (MOVE,) if is_placed else (MOVE, *_PLACE)
+def _item(gold: Gold, lacking: Sequence[str] = (), hidden: Sequence[str] = ()) -> dict[str, Any]:
+    """What is compared of a gold item; `hidden` metadata are not."""
+
+    def names(doc: Gold | Doc, of_id: str) -> dict[str, Any]:
+        return {
+            **({} if "ids of gold" in lacking else {of_id: doc.id}),
+            **({} if "texts of gold" in lacking else {"text": doc.text}),
+        }
+
+    alternatives = (
+        _normal(names(doc, "id") | ({"metadata": doc.metadata} if doc.metadata else {}))
+        for doc in gold.alternatives
+    )
     metadata = {name: value for name, value in gold.metadata.items() if name not in hidden}
     return {
         "grade": gold.grade,
-        **({} if "ids of gold" in lacking else {"moved": gold.id}),
-        **({} if "texts of gold" in lacking else {"text": gold.text}),
-        "alternatives": sorted(
-            (_alternative(doc, lacking) for doc in gold.alternatives), key=_canonical
-        ),
+        **names(gold, "moved"),
+        "alternatives": sorted(alternatives, key=_canonical),
         "gold metadata": metadata or None,
     }
 
 
-def _alternative(doc: Doc, lacking: Sequence[str] = ()) -> dict[str, Any]:
-    return {
-        **({} if "ids of gold" in lacking else {"id": _form(doc.id)}),
-        **({} if "texts of gold" in lacking else {"text": _form(doc.text)}),
-        **({"metadata": dict(doc.metadata)} if doc.metadata else {}),
-    }
+def _ids(gold: Gold) -> list[str]:
+    """The ids of a gold item and its alternatives."""
+    docs = (gold, *gold.alternatives)
+    return sorted(normalise(doc.id) for doc in docs if doc.id is not None)
 
 
-def forms(gold: Gold) -> Iterator[Gold | Doc]:
-    """A gold item and its alternatives."""
-    return (doc for _, doc in named_items(0, gold))
-
-
-def _ids(gold: Gold) -> tuple[str, ...] | None:
-    """The ids of a gold item and its alternatives; None if it has none."""
-    return tuple(sorted(normalise(doc.id) for doc in forms(gold) if doc.id is not None)) or None
-
-
-def _origin(gold: Gold) -> tuple[str, ...] | None:
-    """The same of the item that it was before a move; None if no record, or another's, says it."""
+def _origin(gold: Gold) -> list[str]:
+    """The same of the item that it was before a move; none if no record, or another's, says it."""
     record = gold.metadata.get(MOVE)
     sides = [record.get(side) for side in ("from", "to")] if isinstance(record, Mapping) else []
-    ids = [
-        tuple(sorted(map(normalise, map(str, side))))
-        for side in sides
-        if isinstance(side, (list, tuple))
-    ]
+    if not (sides and all(isinstance(side, (list, tuple)) for side in sides)):
+        return []
+    before, after = (sorted(map(normalise, map(str, side))) for side in sides)
     # Somebody who corrects a line by hand changes its id, and leaves its metadata.
-    return ids[0] if len(ids) == 2 and ids[1] == _ids(gold) else None
+    return before if after == _ids(gold) else []
 
 
 def _is_recorded(before: Gold, after: Gold) -> bool:
     """Whether the record of a move says that the one is the other, with the same text."""
-    origin = _origin(after)
-    if origin is None or origin != _ids(before):
-        return False
+    origin, texts = _origin(after), [before.text, after.text]
     # Where somebody wrote another text since, the record is of the one before.
-    is_bare = before.text is None or after.text is None
-    return is_bare or _letters(before.text) == _letters(after.text)
+    letters = {"".join(filter(str.isalnum, normalise(text or "").casefold())) for text in texts}
+    return bool(origin) and origin == _ids(before) and (None in texts or len(letters) == 1)
 
 
-def _letters(text: str | None) -> str:
-    """What a move compares of a text."""
-    return "".join(filter(str.isalnum, normalise(text or "").casefold()))
-
-
-_SAME: Sequence[tuple[Callable[[Gold], object], Callable[[Gold], object]]] = (
-    (lambda gold: _canonical(_compared_form(gold)), lambda gold: _canonical(_compared_form(gold))),
+_SAME: Sequence[tuple[Callable[[Gold], object], ...]] = (
+    (lambda gold: _canonical(_item(gold)),),
     (_ids, _origin),
-    *(
-        (key, key)
-        for key in (
-            lambda gold: gold.id and gold.text and (_form(gold.id), _form(gold.text)),
-            lambda gold: _form(gold.text),  # before ids: those that are counted anew are others'
-            lambda gold: _form(gold.id),
-        )
-    ),
+    (lambda gold: gold.id and gold.text and _normal([gold.id, gold.text]),),
+    (lambda gold: _normal(gold.text),),  # before ids: those that are counted anew are others'
+    (lambda gold: _normal(gold.id),),
 )
 """What tells that two gold items, of the earlier and the later set, are one, the surest first."""
-
-
-def _compared_form(gold: Gold) -> object:
-    alternatives = sorted(_canonical(_alternative(doc)) for doc in gold.alternatives)
-    return [gold.id, gold.text, gold.grade, alternatives, gold.metadata]
 
 
 def _paired(olds: Sequence[Gold], news: Sequence[Gold]) -> dict[int, int]:
     """The positions of gold items that are one and the same, by what they share most."""
     pairs: dict[int, int] = {}
-    for key_before, key_after in _SAME:
-        free: dict[object, list[int]] = {}
-        for place, gold in enumerate(news):
-            if place not in pairs.values() and (value := key_after(gold)):
-                free.setdefault(value, []).append(place)
+    for keys in _SAME:
+        free = {
+            place: value
+            for place, gold in enumerate(news)
+            if place not in pairs.values() and (value := keys[-1](gold))
+        }
         for row, gold in enumerate(olds):
-            places = None if row in pairs else free.get(key_before(gold))
-            if places:
-                pairs[row] = places.pop(0)
+            key = None if row in pairs else keys[0](gold)
+            place = next((place for place, value in free.items() if value == key), None)
+            if place is not None:
+                pairs[row] = place
+                del free[place]
     return pairs
-
-
-def _form(text: str | None) -> str | None:
-    return None if text is None else normalise(text)
 
 
 def _kind(*golds: Gold) -> Kind:
@@ -272,10 +238,8 @@ def _kind(*golds: Gold) -> Kind:
 
 
 def _name(gold: Gold) -> str:
-    if gold.id is not None:
-        return gold.id
-    names = (doc.text or doc.id for doc in forms(gold))
-    return _cut(visible(next(filter(None, names), "")))
+    names = (doc.text or doc.id for doc in (gold, *gold.alternatives))
+    return gold.id if gold.id is not None else cut(next(filter(None, names), ""), _WIDTH - 1)
 
 
 def _canonical(value: Any) -> str:
@@ -288,13 +252,7 @@ def _normal(value: Any) -> Any:
         return normalise(value)
     if isinstance(value, Mapping):
         return {normalise(str(key)): _normal(item) for key, item in value.items()}
-    if isinstance(value, Iterable):
-        return [_normal(item) for item in value]
-    return value
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+    return [*map(_normal, value)] if isinstance(value, Iterable) else value
 
 
 def _value_text(value: Any) -> str:
@@ -304,5 +262,5 @@ def _value_text(value: Any) -> str:
         case bool():
             return message("yes") if value else message("no")
         case str():
-            return _cut(visible(value))
+            return cut(value, _WIDTH - 1)
     return f"{value:g}" if isinstance(value, float) else visible(shorten(value, _WIDTH))

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 from kragx.data.gold import GoldDataset, query_hash
-from kragx.data.gold_changes import WORDS, FieldChange, Kind, forms, question_changes
+from kragx.data.gold_changes import WORDS, FieldChange, Kind, question_changes
 from kragx.data.reading import read_results
 from kragx.data.released import release_of
 from kragx.data.text import normalise
@@ -213,31 +213,23 @@ def diff_gold(old: GoldDataset, new: GoldDataset) -> GoldDiff:
     """
     lacking = tuple(_missing_fields(old, new))
     earlier, later = ({normalise(query.id): query for query in data} for data in (old, new))
-    # Hashes tell in a fraction of the time that a question is the same.
-    hashes = ({key: query_hash(query) for key, query in side.items()} for side in (earlier, later))
     questions = []
-    for key, state in states(*hashes):
-        query = (earlier if state == "dropped" else later)[key]
-        before = earlier.get(key, query)
-        changes = tuple(question_changes(before, query, lacking)) if state == "changed" else ()
+    for key in dict.fromkeys((*earlier, *later)):
+        before, after = earlier.get(key), later.get(key)
+        query = after or before
+        assert query is not None  # one of both has it
+        state: State = "dropped" if after is None else "changed" if before else "added"
+        changes: tuple[FieldChange, ...] = ()
+        # Hashes tell in a fraction of the time that a question is the same.
+        if before and after and query_hash(before) != query_hash(after):
+            changes = tuple(question_changes(before, after, lacking))
         if changes or state != "changed":
-            text = query.text or before.text
+            text = query.text or (before or query).text
             questions.append(QuestionChange(query.id, text, state, changes))
-    cautions: tuple[str, ...] = ()
-    if old.forbidden != new.forbidden:
-        cautions = (message("the rules that forbid documents differ"),)
+    is_ruled_alike = old.forbidden == new.forbidden
+    cautions = () if is_ruled_alike else (message("the rules that forbid documents differ"),)
     settings = old.settings, new.settings
     return GoldDiff(*settings, len(old), len(new), tuple(questions), lacking, cautions)
-
-
-def states(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[tuple[str, State]]:
-    """What became of each entry that is not the same, in the order of the old, then of the new."""
-    for key, value in old.items():
-        if key not in new:
-            yield key, "dropped"
-        elif new[key] != value:
-            yield key, "changed"
-    yield from ((key, "added") for key in new if key not in old)
 
 
 def diff_files(old: str | Path, new: str | Path) -> GoldDiff:
@@ -262,15 +254,17 @@ def diff_files(old: str | Path, new: str | Path) -> GoldDiff:
 
 def _missing_fields(old: GoldDataset, new: GoldDataset) -> Iterator[str]:
     """What one of two gold sets does not hold at all, though the other does."""
-    have_texts = [any(query.text is not None for query in data) for data in (old, new)]
-    if have_texts[0] != have_texts[1]:
-        yield "questions"
-    docs = [
-        [doc for query in data for gold in query.gold for doc in forms(gold)] for data in (old, new)
-    ]
-    for name, attribute in (("texts of gold", "text"), ("ids of gold", "id")):
-        has = [any(getattr(doc, attribute) is not None for doc in side) for side in docs]
-        if has[0] != has[1] and all(docs):
+    queries = [[query.text for query in data] for data in (old, new)]
+    golds = [[gold for query in data for gold in query.gold] for data in (old, new)]
+    docs = [[doc for gold in side for doc in (gold, *gold.alternatives)] for side in golds]
+    values = {
+        "questions": queries,
+        "texts of gold": [[doc.text for doc in side] for side in docs],
+        "ids of gold": [[doc.id for doc in side] for side in docs],
+    }
+    for name, sides in values.items():
+        n_lacking = sum(all(value is None for value in side) for side in sides)
+        if n_lacking == 1 and all(sides):
             yield name
 
 
