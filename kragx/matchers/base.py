@@ -142,6 +142,7 @@ class Trace:
 
 
 Reads = Literal["ids", "texts"]
+Siblings = Literal["apart", "together"]
 
 Sayings = dict[tuple[str, str, str], tuple[float | None, str]]
 """For (query id, document text, gold text, empty for relevance) a judge's grade and the reason; the
@@ -251,7 +252,9 @@ class BaseMatcher(JudgingDefaults):
         top: the highest grade, of a matcher whose scores are grades; None if they are none.
         may_not_know: whether a score may be NaN, for one that could not be found out.
         asks: whether it asks a model or service, so that it is never used unasked.
-        tells_siblings: whether texts made from one template are told apart by what differs.
+        siblings: whether texts made from one template are told apart by what differs; None of a
+            matcher that has no rule for them.
+        tells_siblings: whether it tells them apart.
         graded: whether profiles speak of its scores themselves, as K-RAG's does of ROUGE.
         tokenizer: what cuts texts into tokens, if anything does.
         versions: by option the version of the rules that it asks for.
@@ -269,6 +272,7 @@ class BaseMatcher(JudgingDefaults):
     top: float | None = None
     may_not_know: bool = False
     asks: bool = False
+    siblings: Siblings | None = None
     tells_siblings: bool = False
     graded: bool = False
     tokenizer: Tokenizer | None = None
@@ -349,17 +353,9 @@ class BaseMatcher(JudgingDefaults):
         """
         raise NotImplementedError
 
-    def siblings_together(self) -> Self:
-        """This matcher without the rule by which it tells siblings; itself if it has none."""
-        return self.of_members(lambda member: member.siblings_together())
-
-    def siblings_apart(self) -> BaseMatcher | None:
-        """This matcher, or one of its members, with the rule by which it tells siblings.
-
-        None if none has such a rule.
-        """
-        apart = (member.siblings_apart() for member in self.members)
-        return next((matcher for matcher in apart if matcher is not None), None)
+    def with_siblings(self, siblings: Siblings) -> Self:
+        """This matcher with siblings told apart or together; itself if it has no such rule."""
+        return self.of_members(lambda member: member.with_siblings(siblings))
 
     @property
     def settings(self) -> dict[str, Any]:
