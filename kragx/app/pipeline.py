@@ -107,7 +107,7 @@ def run(
         runs, kept = retrieve_all(config.asked, dataset, progress=progress, keeping=keeping)
         with _failures_first(runs, dataset, config.max_failed):
             report = evaluated(config, dataset, runs, corpus, matchers, workers=engine)
-        plans = (plan for matcher in matchers.values() for plan in matcher.plans)
+        plans = (judge.plan for matcher in matchers.values() for judge in matcher.graders)
         return replace(
             report,
             told=undecidable,

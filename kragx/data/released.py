@@ -90,10 +90,9 @@ def release_of(source: object) -> ReleaseInfo | None:
     if not isinstance(source, (str, Path)):
         return None
     path = Path(source)
-    # Of the root of a disk, or an empty path, nothing stands beside.
-    beside = path.with_name(f"{file_name(path)}{ENDING}") if path.name else path
-    if not path.name or not beside.is_file():
+    if not path.name:  # beside the root of a disk, or an empty path, nothing stands
         return None
-    release = ReleaseInfo.read(beside)
+    beside = path.with_name(f"{file_name(path)}{ENDING}")
+    release = ReleaseInfo.read(beside) if beside.is_file() else None
     # gold.csv and gold.jsonl have one name without ending: the release is of one of them.
-    return release if release.file == path.name else None
+    return release if release and release.file == path.name else None

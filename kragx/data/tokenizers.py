@@ -215,11 +215,6 @@ def gives_words(tokenizer: Tokenizer) -> bool:
     return getattr(tokenizer, "gives_words", False)
 
 
-def suits_passages(tokenizer: Tokenizer) -> bool:
-    """Whether it gives words, and passages are compared as their script wants it."""
-    return hasattr(tokenizer, "passages")
-
-
 LETTERS = CharTokenizer(1, "ignored")
 """A letter a token, with spaces ignored."""
 

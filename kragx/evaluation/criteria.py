@@ -281,7 +281,9 @@ class Criteria:
         if self.matcher.reads == "ids":
             return None
         # A sibling of what is forbidden is another document, whatever gold forgives.
-        matcher = self.matcher.siblings_apart() or matchers.matcher("overlap")
+        rules = (member for member in self.matcher.family if member.siblings is not None)
+        passages = next(rules, None)
+        matcher = passages.with_siblings("apart") if passages else matchers.matcher("overlap")
         return matcher if self.forbidden_words is None else matcher.knowing(self.forbidden_words)
 
     def forbids(self, source: Source) -> bool:

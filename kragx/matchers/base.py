@@ -24,7 +24,6 @@ from kragx.metrics import Bools, Floats, Ints, Profile
 if TYPE_CHECKING:
     from kragx.data.batch import Batch
     from kragx.judging import Judge
-    from kragx.judging.budget import Plan
     from kragx.judging.judgement_counts import Tally
     from kragx.matchers.vocabulary import Vocabulary
 
@@ -54,9 +53,6 @@ TokenizerOption = Annotated[Tokenizer, tokenizers.tokenizer]
 
 Numbers = Annotated[Literal["alike"] | None, one_of("alike", None)]
 """Whether amounts of money, times and the like are read alike (`kragx.data.amounts`)."""
-
-EMBEDDINGS_AND_THRESHOLD: tuple[str, ...] = ("embeddings", "threshold")
-"""What the matcher `embedding` needs; of another module, its type is what it says."""
 
 
 @runtime_checkable
@@ -142,103 +138,17 @@ class Trace:
 
 
 Reads = Literal["ids", "texts"]
+Siblings = Literal["apart", "together"]
 
 Sayings = dict[tuple[str, str, str], tuple[float | None, str]]
 """For (query id, document text, gold text, empty for relevance) a judge's grade and the reason; the
 grade is None, and the reason what went wrong, where there is no grade."""
 
 
-class JudgingDefaults:
-    """The part of `BaseMatcher` that is about judges; a matcher that has none keeps it as it is.
-
-    Attributes:
-        judges: whether its scores are judgements that are paid for: it asks for the wanted pairs
-            alone, combinations ask it last, and results tell what it took.
-        votes: whether several judges decide its scores, so that a `Trace` tells how far they
-            differ.
-        uses_gold: whether the gold is what documents are matched with.
-        of_context: whether what it is given as a document is a whole context, all that was
-            retrieved down to a cut-off: then it decides about facts alone.
-        pool: the judged documents that are the gold instead.
-    """
-
-    name: str
-    members: tuple[BaseMatcher, ...]
-    judges: bool = False
-    votes: bool = False
-    uses_gold: bool = True
-    of_context: bool = False
-    pool: Pool | None = None
-
-    def of_members(self, change: Callable[[BaseMatcher], BaseMatcher]) -> Self:
-        """Of a combination the same with every member changed; any other matcher is itself."""
-        return self
-
-    def judging(self, **options: Any) -> Self:
-        """This matcher with these options of its judges, whichever it has."""
-        return self.of_members(lambda member: member.judging(**options))
-
-    def offline(self) -> Self:
-        """This matcher with judges that answer from their store alone, so that asking is free."""
-        return self.judging(dry_run=True, progress=False)
-
-    @property
-    def graders(self) -> tuple[Judge, ...]:
-        """The judges that it asks, or that its members ask."""
-        return tuple(judge for member in self.members for judge in member.graders)
-
-    @property
-    def plans(self) -> tuple[Plan, ...]:
-        """What dry runs of its judges would have asked so far."""
-        return tuple(judge.plan for judge in self.graders)
-
-    def summary(self, tally: Tally) -> dict[str, Any]:
-        """What judging took, for a result; of a matcher that judges."""
-        return {"model": self.name, "cost": None, "currency": None, **to_jsonable(tally)}
-
-    def said(self, items: Iterable[MatchItem]) -> Sayings:
-        """What a judge's store has for the documents of these queries; nothing is asked."""
-        items, members = [*items], reversed(self.members)  # of two that know a pair the first
-        return {pair: text for member in members for pair, text in member.said(items).items()}
-
-    def against_gold(self) -> BaseMatcher:
-        """This matcher as it is asked where there is gold for sure."""
-        return self  # type: ignore[return-value]  # as it is the base of that alone
-
-    def of_relevance(self, depth: int | None) -> BaseMatcher:
-        """This matcher as it judges how relevant documents are to questions, whatever the gold.
-
-        Args:
-            depth: how many documents of each list are judged; None for all.
-
-        Raises:
-            UsageError: it is no judge of that.
-        """
-        raise UsageError(
-            "{value!r} is no LLM judge, and relevance is what one judges",
-            field="relevance_match",
-            remedy="name llm",
-            value=self.name or type(self).__name__,
-        )
-
-    def needs_pool(self, items: Iterable[MatchItem]) -> bool:
-        """Whether these queries are judged without gold, so that a pool must be made first."""
-        return not self.uses_gold
-
-    def pooled(self, runs: Iterable[Iterable[MatchItem]]) -> BaseMatcher:
-        """The matcher with the pool of several runs over the same queries as gold.
-
-        Raises:
-            UsageError: this is no judge of relevance.
-        """
-        raise UsageError("{name!r} is no LLM judge, and a pool is what one judged", name=self.name)
-
-
-class BaseMatcher(JudgingDefaults):
+class BaseMatcher:
     """A matcher, with everything that one may also be able to do; derive from it to say so.
 
-    A subclass gives `scores`, of a question at a time, or `score_batch`, of many at once. What only
-    one that judges can do stands in `JudgingDefaults`.
+    A subclass gives `scores`, of a question at a time, or `score_batch`, of many at once.
 
     Attributes:
         threshold: the least score that counts as a match.
@@ -251,13 +161,23 @@ class BaseMatcher(JudgingDefaults):
         top: the highest grade, of a matcher whose scores are grades; None if they are none.
         may_not_know: whether a score may be NaN, for one that could not be found out.
         asks: whether it asks a model or service, so that it is never used unasked.
-        tells_siblings: whether texts made from one template are told apart by what differs.
+        siblings: whether texts made from one template are told apart by what differs; None of a
+            matcher that has no rule for them.
+        tells_siblings: whether it tells them apart.
         graded: whether profiles speak of its scores themselves, as K-RAG's does of ROUGE.
         tokenizer: what cuts texts into tokens, if anything does.
         versions: by option the version of the rules that it asks for.
         vocabulary: the words of the evaluation's texts; None where nobody has said them.
         members: of a combination, in the order in which they are asked.
         inner: the object that this one adapts.
+        judges: whether its scores are judgements that are paid for: it asks for the wanted pairs
+            alone, combinations ask it last, and results tell what it took.
+        votes: whether several judges decide its scores, so that a `Trace` tells how far they
+            differ.
+        uses_gold: whether the gold is what documents are matched with.
+        of_context: whether what it is given as a document is a whole context, all that was
+            retrieved down to a cut-off: then it decides about facts alone.
+        pool: the judged documents that are the gold instead.
     """
 
     threshold: float = 1.0
@@ -269,6 +189,7 @@ class BaseMatcher(JudgingDefaults):
     top: float | None = None
     may_not_know: bool = False
     asks: bool = False
+    siblings: Siblings | None = None
     tells_siblings: bool = False
     graded: bool = False
     tokenizer: Tokenizer | None = None
@@ -276,6 +197,11 @@ class BaseMatcher(JudgingDefaults):
     vocabulary: Vocabulary | None = None
     members: tuple[BaseMatcher, ...] = ()
     inner: Any = None
+    judges: bool = False
+    votes: bool = False
+    uses_gold: bool = True
+    of_context: bool = False
+    pool: Pool | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -349,17 +275,9 @@ class BaseMatcher(JudgingDefaults):
         """
         raise NotImplementedError
 
-    def siblings_together(self) -> Self:
-        """This matcher without the rule by which it tells siblings; itself if it has none."""
-        return self.of_members(lambda member: member.siblings_together())
-
-    def siblings_apart(self) -> BaseMatcher | None:
-        """This matcher, or one of its members, with the rule by which it tells siblings.
-
-        None if none has such a rule.
-        """
-        apart = (member.siblings_apart() for member in self.members)
-        return next((matcher for matcher in apart if matcher is not None), None)
+    def with_siblings(self, siblings: Siblings) -> Self:
+        """This matcher with siblings told apart or together; itself if it has no such rule."""
+        return self.of_members(lambda member: member.with_siblings(siblings))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -420,6 +338,66 @@ class BaseMatcher(JudgingDefaults):
     def class_name(self) -> str:
         """For messages about what it gave."""
         return type(self if self.inner is None else self.inner).__name__
+
+    def of_members(self, change: Callable[[BaseMatcher], BaseMatcher]) -> Self:
+        """Of a combination the same with every member changed; any other matcher is itself."""
+        return self
+
+    # -- of judges -------------------------------------------------------------------------------
+
+    def judging(self, **options: Any) -> Self:
+        """This matcher with these options of its judges, whichever it has."""
+        return self.of_members(lambda member: member.judging(**options))
+
+    def offline(self) -> Self:
+        """This matcher with judges that answer from their store alone, so that asking is free."""
+        return self.judging(dry_run=True, progress=False)
+
+    @property
+    def graders(self) -> tuple[Judge, ...]:
+        """The judges that it asks, or that its members ask."""
+        return tuple(judge for member in self.members for judge in member.graders)
+
+    def summary(self, tally: Tally) -> dict[str, Any]:
+        """What judging took, for a result; of a matcher that judges."""
+        return {"model": self.name, "cost": None, "currency": None, **to_jsonable(tally)}
+
+    def said(self, items: Iterable[MatchItem]) -> Sayings:
+        """What a judge's store has for the documents of these queries; nothing is asked."""
+        items, members = [*items], reversed(self.members)  # of two that know a pair the first
+        return {pair: text for member in members for pair, text in member.said(items).items()}
+
+    def against_gold(self) -> Self:
+        """This matcher as it is asked where there is gold for sure."""
+        return self
+
+    def of_relevance(self, depth: int | None) -> BaseMatcher:
+        """This matcher as it judges how relevant documents are to questions, whatever the gold.
+
+        Args:
+            depth: how many documents of each list are judged; None for all.
+
+        Raises:
+            UsageError: it is no judge of that.
+        """
+        raise UsageError(
+            "{value!r} is no LLM judge, and relevance is what one judges",
+            field="relevance_match",
+            remedy="name llm",
+            value=self.name or type(self).__name__,
+        )
+
+    def needs_pool(self, items: Iterable[MatchItem]) -> bool:
+        """Whether these queries are judged without gold, so that a pool must be made first."""
+        return not self.uses_gold
+
+    def pooled(self, runs: Iterable[Iterable[MatchItem]]) -> BaseMatcher:
+        """The matcher with the pool of several runs over the same queries as gold.
+
+        Raises:
+            UsageError: this is no judge of relevance.
+        """
+        raise UsageError("{name!r} is no LLM judge, and a pool is what one judged", name=self.name)
 
     def __getstate__(self) -> dict[str, Any]:
         # What it has read so far stays here: another process reads its own texts.

@@ -232,7 +232,7 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
     other = questions[min(rows[doc] - {row})]
     text, other_text = _pieces(texts[gold], texts[doc])
     example = dict(zip(_EXAMPLE, (questions[row].id, text, other.id, other_text)))
-    untold = best(scores_by(matcher.siblings_together())) if matcher.tells_siblings else None
+    untold = best(scores_by(matcher.with_siblings("together"))) if matcher.tells_siblings else None
     return GoldSiblings(best(scores), untold, example, sample.n)
 
 

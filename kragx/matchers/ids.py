@@ -6,22 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, compress, repeat
 from numbers import Integral
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 
-from kragx.data import id_difference, look_alikes, value_at
+from kragx.data import id_difference, normalise, value_at
 from kragx.data.batch import Batch
 from kragx.data.entries import Entries
 from kragx.data.gold import gold_place, rank_place
-from kragx.data.lists import Lists
+from kragx.data.lists import Lists, distinct
 from kragx.data.tokens import of_pairs
 from kragx.ground.errors import DataError
 from kragx.ground.options import fitting, is_text, optional
 from kragx.ground.printing import message
 from kragx.matchers.base import IdsMatcher, Trace
 from kragx.matchers.items import Diagnostic, Diagnostics, Targets
-from kragx.metrics import Bools
+from kragx.metrics import Bools, Ints
 
 IdKey = Annotated[
     str | None,
@@ -123,14 +123,30 @@ class IdMatcher(IdsMatcher):
         targets = Targets.of(batch.golds)
         docs, golds = batch.docs.texts, targets.entries.texts
         is_compared: Bools = (docs.n_texts > 0) & (golds.n_texts > 0)
-        doc_ids = self._doc_ids(batch, is_compared)
-        target_ids = self._target_ids(batch, targets, is_compared)
-        number_of = {name: number for number, name in enumerate({*target_ids} - {None})}
-        of_docs, of_targets = (  # who has no id has a number of which there is no other
-            np.fromiter(map(number_of.get, ids, repeat(nobody)), np.int64, len(ids))
-            for ids, nobody in ((doc_ids, -1), (target_ids, -2))
+        gold_paths = (*filter(None, [self.gold_id_key or self.id_key]), *_OWN)
+        doc_ids, target_ids = (
+            side.ids(batch.query_ids, is_compared)
+            for side in (
+                _Side(
+                    batch.docs,
+                    batch.docs.texts,
+                    np.arange(len(docs.numbers)),
+                    _OWN if self.id_key is None else (self.id_key,),
+                    "id_key",
+                    rank_place,
+                ),
+                _Side(
+                    targets.entries,
+                    batch.golds.texts,
+                    targets.gold,
+                    gold_paths if self.gold_id_key is None else (self.gold_id_key,),
+                    "gold_id_key",
+                    gold_place,
+                ),
+            )
         )
         doc, target = of_pairs(docs.n_texts, golds.n_texts)
+        of_docs, of_targets = _numbers(doc_ids, target_ids)
         is_same = of_docs[doc] == of_targets[target]
         diagnostic = diagnostics.diagnostic(self.settings, APART, IdMismatch)
         if is_same.any():
@@ -146,92 +162,34 @@ class IdMatcher(IdsMatcher):
         # As a rule no id can be another one to the eye.
         letters = "".join(filter(None, chain(doc_ids, target_ids)))
         if letters.split() not in ([], [letters]) or not unicodedata.is_normalized("NFC", letters):
-            self._note_alike(batch, targets, doc_ids, target_ids, diagnostics)
+            forms = ([name and normalise(name) for name in ids] for ids in (doc_ids, target_ids))
+            of_docs, of_targets = _numbers(*forms)
+            is_hit = np.isin(targets.gold, targets.gold[target[is_same]])
+            pairs = np.flatnonzero((of_docs[doc] == of_targets[target]) & ~is_hit[target])
+            queries = distinct(docs.of_text[doc[pairs]])
+            diagnostics[ALIKE] += len(queries)
+            if queries.size:
+                diagnostic.meet()  # it is said by itself
+                names = target_ids[target[pairs[0]]] or "", doc_ids[doc[pairs[0]]] or ""
+                example = dict(zip(("query", "gold", "id"), (batch.query_ids[queries[0]], *names)))
+                look_alike = diagnostics.diagnostic(self.settings, ALIKE, IdLookalike)
+                look_alike.merge(IdLookalike(Counter(queries=len(queries)), example))
         return Trace(self, is_same.astype(np.float64), wanted)
-
-    def _note_alike(
-        self,
-        batch: Batch,
-        targets: Targets,
-        doc_ids: Sequence[str | None],
-        target_ids: Sequence[str | None],
-        diagnostics: Diagnostics,
-    ) -> None:
-        """Note the questions with an id that nobody retrieved, but for one that looks the same."""
-        docs, golds, gold_of = batch.docs.texts, targets.entries.texts, targets.gold.tolist()
-        for query, query_id in enumerate(batch.query_ids):
-            retrieved = dict.fromkeys(filter(None, doc_ids[_places(docs, query)]))
-            places = _places(golds, query)
-            ids = [*zip(target_ids[places], gold_of[places])]
-            hits = {gold for target_id, gold in ids if target_id in retrieved}
-            missed = (target_id for target_id, gold in ids if target_id and gold not in hits)
-            alike = look_alikes(missed, retrieved)
-            diagnostics[ALIKE] += bool(alike)
-            if alike:
-                diagnostics.diagnostic(
-                    self.settings, APART, IdMismatch
-                ).meet()  # it is said by itself
-                gold_id, doc_id = [*alike.items()][-1]
-                example = {"query": query_id, "gold": gold_id, "id": doc_id}
-                diagnostic = diagnostics.diagnostic(self.settings, ALIKE, IdLookalike)
-                diagnostic.merge(IdLookalike(Counter(queries=1), example))
 
     def check(self, diagnostics: Diagnostics) -> None:
         """Count the questions where no id of any is a gold item's, for whoever reads results."""
         diagnostic = diagnostics.diagnostic(self.settings, APART, IdMismatch)
         diagnostics.update({APART: diagnostic.counts["queries"]} if diagnostic.problem() else {})
 
-    def _doc_ids(self, batch: Batch, is_compared: Bools) -> Sequence[str | None]:
-        """Those of all documents; None of those that need none."""
-        texts = batch.docs.texts
-        paths = _OWN if self.id_key is None else (self.id_key,)
-        ids = _ids(
-            batch.docs, paths, is_compared, lambda row: rank_place(*_place(batch, texts, row))
-        )
-        needs = is_compared[texts.of_text].tolist() if None in ids else ()
-        for row in (row for row, is_needed in enumerate(needs) if is_needed and ids[row] is None):
-            names = first_keys((batch.docs.metadata and batch.docs.metadata[row]) or {})
-            place = rank_place(*_place(batch, texts, row))
-            raise _lacking(place, self.id_key, "id_key", names)
-        return ids
 
-    def _target_ids(
-        self, batch: Batch, targets: Targets, is_compared: Bools
-    ) -> Sequence[str | None]:
-        """Those of all gold items and alternatives; None of those that need none."""
-        golds = batch.golds.texts
-        key = self.gold_id_key or self.id_key
-        defaults = _OWN if self.gold_id_key is None else ()
-        paths = defaults if key is None else (key, *defaults)
-        ids = _ids(
-            targets.entries,
-            paths,
-            is_compared,
-            lambda row: gold_place(*_place(batch, golds, int(targets.gold[row]))),
-        )
-        has_id = np.array([target_id is not None for target_id in ids], bool)
-        n_ids = np.bincount(targets.gold[has_id], minlength=len(golds.numbers))
-        for item in np.flatnonzero((n_ids == 0) & is_compared[golds.of_text]).tolist():
-            raise _lacking(gold_place(*_place(batch, golds, item)), key, "gold_id_key")
-        return ids
-
-
-def _lacking(place: str, key: str | None, option: str, names: str = "") -> DataError:
-    """The error for a document or gold item without what ids are compared by."""
-    return DataError(
-        "{place}: no {key}; name the metadata key that holds it with {option!r} (it has: {names}), "
-        "or compare texts: match 'overlap' or 'text'",
-        place=place,
-        key=key or "id",
-        option=option,
-        names=names or "-",
+def _numbers(doc_ids: Sequence[str | None], target_ids: Sequence[str | None]) -> tuple[Ints, Ints]:
+    """A number for each id, the same for the same; who has none has one that no other side has."""
+    number_of = {name: number for number, name in enumerate({*target_ids} - {None})}
+    of_docs, of_targets = (
+        np.fromiter(map(number_of.get, ids, repeat(nobody)), np.int64, len(ids))
+        for ids, nobody in ((doc_ids, -1), (target_ids, -2))
     )
-
-
-def _place(batch: Batch, texts: Lists, row: int) -> tuple[str, int]:
-    """Where an entry of a batch stands: its query's id, and its number there."""
-    query = texts.of_text[row]
-    return batch.query_ids[query], int(row - texts.starts[query]) + 1
+    return of_docs, of_targets
 
 
 def first_keys(metadata: Mapping[str, Any]) -> str:
@@ -239,38 +197,63 @@ def first_keys(metadata: Mapping[str, Any]) -> str:
     return ", ".join(sorted(map(str, metadata))[:8])
 
 
-def _places(texts: Lists, query: int) -> slice:
-    """Where what a query has stands among that of all."""
-    first = int(texts.starts[query])
-    return slice(first, first + int(texts.n_texts[query]))
+class _Side(NamedTuple):
+    """The documents of a batch, or its targets, and where their ids are.
 
-
-def _ids(
-    entries: Entries, paths: tuple[str, ...], is_compared: Bools, place: Callable[[int], str]
-) -> Sequence[str | None]:
-    """The id of each entry at the first of some paths that it has; None if it has none.
-
-    ``id`` and ``metadata.<key>`` start at the entry; any other path is a metadata key. Entries of
-    queries that are not compared need none.
+    Attributes:
+        entries: those that have ids.
+        items: the documents or gold items of each query.
+        item: which of these each entry is of; one of its entries must have an id.
+        paths: where an id is looked for, first; ``id`` and ``metadata.<key>`` start at the entry,
+            any other path is a metadata key.
+        option: names the path.
+        place: where an item stands.
     """
-    nothing = [None] * len(entries.texts.numbers)
-    own_ids = nothing if entries.ids is None else entries.ids
-    are_own = paths[0] == "id" and (
-        entries.are_distinct or all(isinstance(name, str) and name.strip() for name in own_ids)
-    )
-    if are_own:
-        return own_ids
-    metadata = nothing if entries.metadata is None else entries.metadata
-    needs = is_compared[entries.texts.of_text].tolist()
-    ids: list[str | None] = []
-    for row, (own_id, about, is_needed) in enumerate(zip(own_ids, metadata, needs)):
-        values = (own_id if path == "id" else value_at(about or {}, path) for path in paths)
-        try:
-            ids_found = filter(None, map(_as_id, paths, values)) if is_needed else ()
-            ids.append(next(iter(ids_found), None))
-        except DataError as error:
-            raise error.within(path=place(row)) from None
-    return ids
+
+    entries: Entries
+    items: Lists
+    item: Ints
+    paths: tuple[str, ...]
+    option: str
+    place: Callable[[str, int], str]
+
+    def ids(self, query_ids: Sequence[str], is_compared: Bools) -> Sequence[str | None]:
+        """The id of each entry at the first path that it has; None where none is needed."""
+        entries, items = self.entries, self.items
+        own_ids = entries.ids or [None] * len(entries.texts.numbers)
+        if self.paths[0] == "id" and (
+            entries.are_distinct or all(isinstance(name, str) and name.strip() for name in own_ids)
+        ):
+            return own_ids
+
+        def place(item: int) -> str:
+            query = items.of_text[item]
+            return self.place(query_ids[query], item - int(items.starts[query]) + 1)
+
+        ids: list[str | None] = [None] * len(own_ids)
+        for row in np.flatnonzero(is_compared[entries.texts.of_text]).tolist():
+            about = (entries.metadata and entries.metadata[row]) or {}
+            values = (
+                own_ids[row] if path == "id" else value_at(about, path) for path in self.paths
+            )
+            try:
+                ids[row] = next(filter(None, map(_as_id, self.paths, values)), None)
+            except DataError as error:
+                raise error.within(path=place(int(self.item[row]))) from None
+        has_id = np.array([name is not None for name in ids], bool)
+        n_ids = np.bincount(self.item[has_id], minlength=len(items.numbers))
+        for item in np.flatnonzero((n_ids == 0) & is_compared[items.of_text]).tolist():
+            is_doc = self.option == "id_key"
+            keys = (is_doc and entries.metadata and entries.metadata[item]) or {}
+            raise DataError(
+                "{place}: no {key}; name the metadata key that holds it with {option!r} (it has: "
+                "{names}), or compare texts: match 'overlap' or 'text'",
+                place=place(item),
+                key=self.paths[0],
+                option=self.option,
+                names=first_keys(keys) or "-",
+            )
+        return ids
 
 
 def _as_id(path: str, value: object) -> str | None:

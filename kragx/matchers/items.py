@@ -6,20 +6,19 @@ Diagnostics are counts for its result, and what is warned of at its end.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, count
-from threading import local
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
-from kragx.data import Doc, Gold, Retrieved
+from kragx.data import Doc, Retrieved
 from kragx.data.batch import Batch
 from kragx.data.documents import normal_form
 from kragx.data.entries import NO_TEXT, Entries
-from kragx.data.lists import Forms
+from kragx.data.lists import distinct
 from kragx.ground.caller_warnings import warn
 from kragx.ground.errors import DataError
 from kragx.metrics import Bools, Ints, RankedList
@@ -165,20 +164,16 @@ class MatchItem(RankedList):
     @cached_property
     def targets(self) -> tuple[Target, ...]:
         """Each gold item, before its alternatives; made for those who look at them."""
-        sides: Iterator[tuple[Gold | Doc, ...]] = (
-            (gold, *gold.alternatives) for gold in self.query.gold
-        )
         return tuple(
             Target(position, doc.id, doc.text, doc.metadata)
-            for position, docs in enumerate(sides)
-            for doc in docs
+            for position, gold in enumerate(self.query.gold)
+            for doc in (gold, *gold.alternatives)
         )
 
     @property
     def shape(self) -> tuple[int, int]:
         """N and t: how many documents, and how many targets they may match."""
-        n_targets = sum(1 + len(gold.alternatives) for gold in self.query.gold)
-        return len(self.docs), n_targets
+        return len(self.docs), len(self.targets)
 
     @property
     def wanted(self) -> Bools:
@@ -234,13 +229,11 @@ def items_of(batch: Batch, mask: Bools | None = None) -> list[MatchItem]:
 
 def batch_of(items: Sequence[MatchItem]) -> Batch:
     """Questions with their documents as a batch."""
-    answers = (Retrieved(item.docs, item.seconds, item.error) for item in items)
-    return Batch.of(
-        [
-            (None, item.query, None if item.status == "missing" else answer)
-            for item, answer in zip(items, answers)
-        ]
-    )
+    answers = [
+        None if item.status == "missing" else Retrieved(item.docs, item.seconds, item.error)
+        for item in items
+    ]
+    return Batch.of([(None, item.query, answer) for item, answer in zip(items, answers)])
 
 
 @dataclass(frozen=True)
@@ -270,10 +263,6 @@ class Targets:
         n_targets = np.bincount(texts.of_text[gold], minlength=len(texts)).tolist()
         return cls(Entries.of([*chain.from_iterable(docs)], n_targets, "score"), gold)
 
-    def where(self, is_kept: Bools) -> Self:
-        """Some of them; nothing but their texts is kept."""
-        return type(self)(Entries(self.entries.texts.those(is_kept)), self.gold[is_kept])
-
 
 def n_of_golds(golds: Entries) -> Ints:
     """How many targets each gold item is, of some that have alternatives: itself and these."""
@@ -292,16 +281,6 @@ def shapes(batch: Batch) -> tuple[Ints, Ints]:
 def every_pair(batch: Batch) -> Bools:
     """All pairs of a batch, as those that are asked for."""
     return np.ones(int(np.multiply(*shapes(batch)).sum()), bool)
-
-
-class _OfThread(local):
-    """What a thread knows of the texts it has read, from one part of an evaluation to the next."""
-
-    def __init__(self) -> None:
-        self.normal_forms = Forms(normal_form)
-
-
-_HERE = _OfThread()
 
 
 def repeated(docs: Entries) -> Bools:
@@ -325,10 +304,14 @@ def first_same(docs: Entries) -> Ints:
     identities = np.fromiter(map(number_of_id.__getitem__, ids), np.int64, len(ids))
     has_no_id = identities == number_of_id.get(None, NO_TEXT)
     if has_no_id.any():
-        forms, is_text = _HERE.normal_forms, has_no_id & (numbers >= 0)
-        forms.make_room()
+        is_text = has_no_id & (numbers >= 0)
+        texts = distinct(numbers[is_text])
+        forms = [*map(normal_form, map(docs.texts.known.__getitem__, texts.tolist()))]
+        number_of_form = dict(zip(dict.fromkeys(forms), count()))
+        of_text = np.fromiter(map(number_of_form.__getitem__, forms), np.int64, len(forms))
         # Texts have numbers behind those of ids, so that none is taken for one.
-        numbers[is_text] = len(number_of_id) + forms.of(docs.texts.known, numbers[is_text])
+        places = np.searchsorted(texts, numbers[is_text])
+        numbers[is_text] = len(number_of_id) + of_text[places]
         identities[has_no_id] = numbers[has_no_id]
     keys = docs.texts.of_text * (int(identities.max(initial=0)) + 1) + identities
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)

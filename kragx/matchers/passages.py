@@ -25,16 +25,15 @@ from kragx.data.tokenizers import (
     LETTERS,
     AutoTokenizer,
     gives_words,
-    suits_passages,
     without_hanja,
 )
 from kragx.data.tokens import ngram_overlaps, of_pairs
 from kragx.ground.errors import UsageError, shorten
 from kragx.ground.options import one_of, whole
 from kragx.ground.printing import message
-from kragx.matchers.base import Numbers, Threshold, TokenizerOption
+from kragx.matchers.base import Numbers, Siblings, Threshold, TokenizerOption
 from kragx.matchers.items import Diagnostic, Diagnostics, Targets
-from kragx.matchers.siblings import SIBLINGS, Siblings, differences, without_siblings
+from kragx.matchers.siblings import SIBLINGS, differences, without_siblings
 from kragx.matchers.texts import SHORT_GOLD, TokenMatcher, shared_part
 from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import Bools, Floats
@@ -45,19 +44,24 @@ PAIR = 4
 """Two neighbouring runs of three letters, by which passages of mostly Hangul are compared."""
 
 
+@dataclass(frozen=True)
 class PassageMatcher(TokenMatcher):
     """Compares passages by tokens; what it knows of all texts is said before (`knowing`).
 
-    Gold of at most `short` tokens is looked for as a phrase.
-
     Attributes:
-        short: so many; 0 for none.
+        threshold: the least score that is a match, in (0, 1].
+        short: gold of at most so many tokens is looked for as a phrase; 0 for none.
         siblings: ``apart`` gives 0 to a document that has other known words between the words of
             the gold text, as texts made from one template have; ``together`` does not look.
+        tokenizer: a name, mapping, import path or `Tokenizer`.
+        numbers: ``alike`` reads Korean amounts alike where a unit settles them.
     """
 
-    short: int = 0
-    siblings: Siblings
+    threshold: Threshold = 0.5
+    short: Annotated[int, whole(0, 1000)] = SHORT
+    siblings: Annotated[Siblings, one_of("apart", "together")] = "apart"
+    tokenizer: TokenizerOption = field(default_factory=AutoTokenizer)
+    numbers: Numbers = None
 
     @property
     def tells_siblings(self) -> bool:  # type: ignore[override]
@@ -82,17 +86,14 @@ class PassageMatcher(TokenMatcher):
             changes["tokenizer"] = AutoTokenizer(vocabulary.passages)
         # What was read for the vocabulary is not tokenised again.
         if vocabulary.corpus is not None:  # in which the same words are numbered
-            place = "token_corpus" if suits_passages(self.tokenizer) else "_words"
+            is_auto = isinstance(self.tokenizer, AutoTokenizer)
+            place = "token_corpus" if is_auto else "_words"
             changes[place] = vocabulary.corpus
         return self._twin(**changes)
 
-    def siblings_together(self) -> Self:
-        """This matcher without the rule, with all that was read."""
-        return self._twin(**vars(self) | {"siblings": "together"})
-
-    def siblings_apart(self) -> Self:
-        """This matcher with the rule, with all that was read."""
-        return self._twin(**vars(self) | {"siblings": "apart"})
+    def with_siblings(self, siblings: Siblings) -> Self:
+        """This matcher with or without the rule, with all that was read."""
+        return self._twin(**vars(self) | {"siblings": siblings})
 
     @property
     def _by_characters(self) -> bool:
@@ -102,7 +103,8 @@ class PassageMatcher(TokenMatcher):
     @cached_property
     def _words(self) -> TokenCorpus:
         """The words of the texts: siblings are told apart by words, whatever is compared."""
-        return self.token_corpus if suits_passages(self.tokenizer) else TokenCorpus(AutoTokenizer())
+        is_auto = isinstance(self.tokenizer, AutoTokenizer)
+        return self.token_corpus if is_auto else TokenCorpus(AutoTokenizer())
 
     @cached_property
     def _letters(self) -> TokenCorpus:
@@ -132,7 +134,7 @@ class PassageMatcher(TokenMatcher):
         """The word that makes a document a sibling of the gold text."""
         if not self.tells_siblings or self.vocabulary is None:
             return ""
-        scores = self.siblings_together().pair_scores([doc], [gold])
+        scores = self.with_siblings("together").pair_scores([doc], [gold])
         if not matches(scores, self.threshold).all():
             return ""
         texts = [self.read(doc)], [self.read(gold)]
@@ -183,7 +185,7 @@ def phrases(docs: Lists, golds: Lists, corpus: TokenCorpus) -> Floats:
         corpus.of_rows(texts),
         corpus.of_rows(short),
         corpus,
-        compounds=suits_passages(corpus.tokenizer),
+        compounds=isinstance(corpus.tokenizer, AutoTokenizer),
     )
     return looked_for.stand(of_doc[doc], of_gold[gold]).astype(np.float64)
 
@@ -399,11 +401,6 @@ class OverlapMatcher(PassageMatcher):
             3,000,000원, 삼백만 원 (`kragx.data.amounts`). None reads them as they are written.
     """
 
-    threshold: Threshold = 0.5
-    short: Annotated[int, whole(0, 1000)] = SHORT
-    siblings: Annotated[Siblings, one_of("apart", "together")] = "apart"
-    tokenizer: TokenizerOption = field(default_factory=AutoTokenizer)
-    numbers: Numbers = None
     name = "overlap"
     graded = True
     clean: ClassVar[staticmethod[[str], str]] = staticmethod(

@@ -4,7 +4,7 @@ What each method takes for a match stands in docs/matching.md.
 """
 
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, partial
 from importlib import import_module
@@ -23,22 +23,18 @@ _FIRST = ("ids", "texts", "passages", "span", "pages", "embedding", "judge")
 """The files whose methods come first in help and errors, in this order."""
 
 
-def _classes() -> Iterator[type[BaseMatcher]]:
-    """The matchers that this folder's files define and name."""
+def _methods() -> Iterator[tuple[str, partial[BaseMatcher]]]:
+    """The methods that the classes of this folder's files define, with what makes them."""
     files = [file.name for file in pkgutil.iter_modules([str(Path(__file__).parent)])]
     for file in dict.fromkeys((*_FIRST, *files)):
         module = import_module(f"kragx.matchers.{file}")
-        for value in vars(module).values():
-            is_ours = isinstance(value, type) and value.__module__ == module.__name__
-            if is_ours and issubclass(value, BaseMatcher):
-                yield value
+        for kind in vars(module).values():
+            is_ours = isinstance(kind, type) and kind.__module__ == module.__name__
+            if is_ours and issubclass(kind, BaseMatcher):
+                yield from ((name, partial(kind, **of)) for name, of in kind.methods().items())
 
 
-METHODS: Mapping[str, Callable[..., BaseMatcher]] = {
-    name: partial(kind, **fixed) if fixed else kind
-    for kind in _classes()
-    for name, fixed in kind.methods().items()
-}
+METHODS: Mapping[str, partial[BaseMatcher]] = dict(_methods())
 """Every built-in match method and what makes its matcher; its options are the class's fields.
 
 They are found in the files of this folder: a class with a `name`, or with several `methods`.
@@ -93,8 +89,7 @@ def method_class(method: str) -> type[BaseMatcher]:
 
     Of any other method it is the base of all, which needs and asks nothing.
     """
-    factory: Any = METHODS.get(method, BaseMatcher)
-    return getattr(factory, "func", factory)  # type: ignore[no-any-return]  # of a partial
+    return METHODS[method].func if method in METHODS else BaseMatcher  # type: ignore[return-value]
 
 
 def is_built_in(matcher: BaseMatcher) -> bool:
@@ -127,9 +122,9 @@ def _asked_for(options: Mapping[str, Any]) -> str | None:
 @cache
 def option_names(method: str) -> tuple[str, ...]:
     """The options that a built-in method takes."""
-    fixed = getattr(METHODS[method], "keywords", {})
-    options = fields(method_class(method))  # type: ignore[arg-type]  # all of ours are dataclasses
-    return tuple(option.name for option in options if option.init and option.name not in fixed)
+    made = METHODS[method]
+    options = fields(made.func)  # type: ignore[arg-type]  # all of ours are dataclasses
+    return tuple(f.name for f in options if f.init and f.name not in made.keywords)
 
 
 def _matcher(spec: object, defaults: Mapping[str, Any]) -> BaseMatcher:
@@ -137,7 +132,7 @@ def _matcher(spec: object, defaults: Mapping[str, Any]) -> BaseMatcher:
         return _named(spec, {}, defaults)
     options = spec if isinstance(spec, Mapping) else {"method": spec}
     if (kind := _kind(options)) is not None:
-        return _combined(kind, options, lambda member: _matcher(member, defaults))
+        return _combined(kind, options, defaults)
     options = {str(key): value for key, value in options.items()}
     method = options.pop("method", None)
     if isinstance(method, str):
@@ -203,9 +198,7 @@ def _kind(spec: Mapping[Any, Any]) -> Kind | None:
     return next((kind for kind in KINDS if kind in spec), None)
 
 
-def _combined(
-    kind: Kind, spec: Mapping[str, Any], build: Callable[[object], BaseMatcher]
-) -> CombinedMatcher:
+def _combined(kind: Kind, spec: Mapping[str, Any], defaults: Mapping[str, Any]) -> CombinedMatcher:
     """The matcher of ``{any: [...]}``, ``{all: [...]}`` or ``{cascade: [...]}``."""
     members = spec[kind]
     for name in spec.keys() - {kind}:
@@ -219,7 +212,7 @@ def _combined(
         with inside(f"{kind}[{place}]"):
             is_last = place == len(members) - 1
             limits, rest = _limits(member, is_last=is_last) if kind == "cascade" else ({}, member)
-            single = build(rest)
+            single = _matcher(rest, defaults)
             if single.of_context:
                 raise UsageError(
                     "{name!r} judges whole contexts, and the other matchers single "

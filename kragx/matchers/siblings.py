@@ -30,8 +30,6 @@ from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import Floats
 from kragx.metrics.threshold import matches
 
-Siblings = Literal["apart", "together"]
-
 LEAST_QUESTIONS, LEAST_SHARE = 3, 0.1
 """From so many questions, and such a share of those looked at, templates may turn a verdict."""
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
 from kragx.data import TokenCorpus
 from kragx.data.lists import Lists, distinct, starts
-from kragx.data.phrases import SHORT, UNSPACED_FOR_ONE, are_short
-from kragx.data.tokenizers import AutoTokenizer, without_hanja
+from kragx.data.phrases import UNSPACED_FOR_ONE, are_short
+from kragx.data.tokenizers import without_hanja
 from kragx.data.tokens import Tokens, of_pairs
-from kragx.ground.options import one_of, whole
-from kragx.matchers.base import Numbers, Threshold, TokenizerOption
+from kragx.ground.options import whole
 from kragx.matchers.passages import PassageMatcher, part_of, phrases
-from kragx.matchers.siblings import Siblings
 from kragx.matchers.texts import Of, shared_part
 from kragx.metrics import Floats, Ints
 from kragx.metrics.spans.align import align
@@ -46,12 +44,7 @@ class SpanMatcher(PassageMatcher):
     """
 
     of: Of = "either"
-    threshold: Threshold = 0.5
     run: Annotated[int, whole(2, 1000)] = RUN
-    short: Annotated[int, whole(0, 1000)] = SHORT
-    siblings: Annotated[Siblings, one_of("apart", "together")] = "apart"
-    tokenizer: TokenizerOption = field(default_factory=AutoTokenizer)
-    numbers: Numbers = None
     name = "span"
     # A text as it was before a pipeline put something around it.
     clean: ClassVar[staticmethod[[str], str]] = staticmethod(reading)

@@ -20,7 +20,7 @@ import numpy as np
 from kragx.data import TokenCorpus, Tokenizer, UnicodeTokenizer, normalise
 from kragx.data.amounts import RULES, in_figures
 from kragx.data.batch import Batch
-from kragx.data.entries import numbered
+from kragx.data.entries import Entries, numbered
 from kragx.data.lists import Forms, Lists, distinct, interned_texts
 from kragx.data.tokens import Pairs, ngram_overlaps, of_pairs
 from kragx.ground.errors import DataError, shorten
@@ -199,7 +199,9 @@ def with_texts(matcher: BaseMatcher, batch: Batch, targets: Targets) -> Targets:
     lacking = np.append(golds.of_text[n_with_text == 0], docs.of_text[docs.numbers < 0])
     if lacking.size:
         raise textless(batch.query_ids[lacking[0]], matcher.name)
-    return targets if has_text.all() else targets.where(has_text)
+    if has_text.all():
+        return targets
+    return Targets(Entries(targets.entries.texts.those(has_text)), targets.gold[has_text])
 
 
 class TokenMatcher(TextsMatcher):

@@ -5,9 +5,8 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,7 +25,6 @@ from sqlalchemy import (
     func,
     make_url,
     select,
-    text,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
@@ -105,12 +103,12 @@ class Database:
     ) -> None:
         self._address, self._schema, self._waits = address, schema, waits
         self._lock = threading.Lock()
+        self.read_only: bool
         try:
-            self._connection, read_only = opened(address, schema, make=make)
+            self._connection, self.read_only = _opened(address, schema, make)
         except (SQLAlchemyError, OSError) as error:
-            problem = f"cannot be opened as a {schema.what}: {reason(error)}"
+            problem = f"cannot be opened as a {schema.what}: {_reason(error)}"
             raise DataError("{address}: {why}", address=address, why=problem) from None
-        self.read_only: bool = read_only
 
     def close(self) -> None:
         """Close the connection, once nothing is done with it."""
@@ -149,7 +147,7 @@ class Database:
                 wait = next(waits_left, None) if isinstance(error, OperationalError) else None
                 seconds = seconds_left()
                 if wait is None or (seconds is not None and wait > seconds):
-                    problem = f"the {self._schema.what} failed: {reason(error)}"
+                    problem = f"the {self._schema.what} failed: {_reason(error)}"
                     raise StoreFailedError(problem, path=str(self._address)) from None
             time.sleep(wait)
 
@@ -174,9 +172,10 @@ class Database:
         Rows with the same value are in the order in which they came.
         """
         query = self._query(table, names)
-        return self.do(
-            lambda db: list(rows_of(db, query, self._schema.tables[table].c.get(column), values))
-        )
+        if values is None:
+            return self.do(lambda db: [*db.execute(query)])
+        key = self._schema.tables[table].c[column]
+        return self.do(lambda db: [*rows_of(db, query, key, values)])
 
     def pages(self, table: str, names: Iterable[str], after: int = -1) -> Iterator[Sequence[Any]]:
         """Yield the rows of a table with a higher id, some hundred at a time, oldest first."""
@@ -189,20 +188,15 @@ class Database:
         while page := self.do(page_after):
             yield page
             last = page[-1][0]
-            if len(page) < MOST_VALUES:  # it was the last one
-                return
 
     def lasts(self) -> dict[str, int]:
         """The highest id of each table, at one moment; 0 of an empty one."""
-        row = self.do(lambda db: db.execute(self._lasts).one())
-        return {name: number or 0 for name, number in row._mapping.items()}
-
-    @cached_property
-    def _lasts(self) -> Select[Any]:
         tables = self._schema.tables.items()
-        return select(
+        query = select(
             *(select(func.max(table.c.id)).scalar_subquery().label(name) for name, table in tables)
         )
+        row = self.do(lambda db: db.execute(query).one())
+        return {name: number or 0 for name, number in row._mapping.items()}
 
     def _query(self, table: str, names: Iterable[str]) -> Select[Any]:
         columns = self._schema.tables[table].c
@@ -213,52 +207,22 @@ class Database:
 def insert_rows(db: Connection, table: Table, rows: Rows, **same: Any) -> None:
     """Add the rows that are new to a table; `same` is what all of them have."""
     if rows:
-        insert = _insert(db.dialect.name, table)
+        insert = _INSERTS[db.dialect.name](table).on_conflict_do_nothing()
         db.execute(insert.values(same) if same else insert, rows)
 
 
-@cache
-def _insert(dialect: str, table: Table) -> Any:
-    return _INSERTS[dialect](table).on_conflict_do_nothing()
-
-
 def rows_of(
-    db: Connection, query: Select[Any], column: Column[Any] | None, values: Iterable[str] | None
+    db: Connection, query: Select[Any], column: Column[Any], values: Iterable[str]
 ) -> Iterator[Row[Any]]:
-    """Yield the rows of a query where a column has these values; or all."""
-    if column is None or values is None:
-        yield from db.execute(query)
-        return
-    values = list(values)
+    """Yield the rows of a query where a column has these values."""
+    values = [*values]
     for start in range(0, len(values), MOST_VALUES):
         yield from db.execute(query.where(column.in_(values[start : start + MOST_VALUES])))
 
 
-# -- opening -----------------------------------------------------------------------------------
-
-
-def opened(address: Address, schema: Schema, *, make: bool) -> tuple[Connection, bool]:
-    """A connection to a database, and whether there is no right to write.
-
-    Args:
-        address: where it is.
-        schema: what it holds.
-        make: whether one that does not exist is made.
-
-    Raises:
-        NoStoreError: there is none.
-        DataError: it holds something else, or is of a later kragx.
-        SQLAlchemyError, OSError: it cannot be opened.
-    """
-    if address.path:
-        return _sqlite(address.path, schema, make)
-    return _postgresql(address, schema, make)
-
-
-def reason(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     """What a database says, without the statement and its texts."""
-    description = str(getattr(error, "orig", None) or error).strip()
-    return " ".join(description.split())
+    return " ".join(str(getattr(error, "orig", None) or error).split())
 
 
 @contextmanager
@@ -279,22 +243,83 @@ def transaction(connection: Connection, *, write: bool = False) -> Iterator[Conn
         yield connection
 
 
-def _check(name: object, version: int, schema: Schema) -> None:
-    if version != schema.version:
-        newer = ": use a newer kragx, or another store" if version > schema.version else ""
-        raise DataError(
-            "{name}: of version {version}; this kragx knows {version_2}{newer}",
-            name=name,
-            version=version,
-            version_2=schema.version,
-            newer=newer,
-        )
+def _opened(address: Address, schema: Schema, make: bool) -> tuple[Connection, bool]:
+    """A connection to a database, made where it may be, and whether there is no right to write."""
+    if address.path:
+        connection, read_only = _file(address.path, schema, make)
+    else:
+        connection, read_only = _server(address, schema), False
+    try:
+        with connection.begin():
+            version = _version(connection, schema, address)
+        if address.path and not read_only:
+            _log_ahead(connection)
+        if version is None:
+            if not make or read_only:
+                raise NoStoreError(
+                    "{address}: there is no {what}", address=address, what=schema.what
+                )
+            with transaction(connection, write=True):
+                if not address.path:  # nobody else makes the tables until the transaction ends
+                    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({schema.lock})")
+                version = _version(connection, schema, address)
+                if version is None:  # else another process was faster
+                    _make(connection, schema)
+                    version = schema.version
+        if version != schema.version:
+            newer = ": use a newer kragx, or another store" if version > schema.version else ""
+            raise DataError(
+                "{name}: of version {version}; this kragx knows {version_2}{newer}",
+                name=address,
+                version=version,
+                version_2=schema.version,
+                newer=newer,
+            )
+        if not address.path:
+            with connection.begin():
+                read_only = not _may_write(connection, schema)
+    except BaseException:
+        connection.close()
+        raise
+    return connection, read_only
 
 
-# -- SQLite --------------------------------------------------------------------------------------
+def _version(connection: Connection, schema: Schema, address: Address) -> int | None:
+    """The version of the tables; None where there are none."""
+    if address.path:
+        names = [*connection.exec_driver_sql("SELECT name FROM sqlite_master").scalars()]
+        if names and schema.first not in names:
+            raise DataError(
+                "{place}: an SQLite file of something else; name another", place=address
+            )
+        return connection.exec_driver_sql("PRAGMA user_version").scalar_one() if names else None
+    # Not to_regclass, which may not see what another session has made a moment ago.
+    n_tables = connection.exec_driver_sql(
+        "SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace "
+        f"WHERE nspname = '{schema.name}' AND relname = 'versions'"
+    ).scalar_one()
+    query = f"SELECT coalesce(max(version), 0) FROM {schema.name}.versions"
+    return connection.exec_driver_sql(query).scalar_one() if n_tables else None
 
 
-def _sqlite(path: Path, schema: Schema, make: bool) -> tuple[Connection, bool]:
+def _make(connection: Connection, schema: Schema) -> None:
+    """Make the tables, with their version."""
+    if connection.dialect.name == "sqlite":
+        statements = [f"PRAGMA user_version = {schema.version}"]
+    else:
+        connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {schema.name}")
+        versions = f"{schema.name}.versions"
+        statements = [
+            f"CREATE TABLE {versions} (version INTEGER)",
+            f"INSERT INTO {versions} VALUES ({schema.version})",
+        ]
+    schema.metadata.create_all(connection, checkfirst=False)
+    for statement in statements:
+        connection.exec_driver_sql(statement)
+
+
+def _file(path: Path, schema: Schema, make: bool) -> tuple[Connection, bool]:
+    """A connection to an SQLite file, and whether it may only be read."""
     if not (make or path.exists()):
         raise NoStoreError("{place}: there is no {what}", place=path, what=schema.what)
     effective = os.access in os.supports_effective_ids
@@ -316,57 +341,21 @@ def _sqlite(path: Path, schema: Schema, make: bool) -> tuple[Connection, bool]:
             address, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False
         )
 
-    connection = create_engine("sqlite://", creator=driver, poolclass=NullPool).connect()
-    try:
-        with connection.begin():
-            version, tables = _version(connection), _tables(connection)
-            if (tables or read_only) and schema.first not in tables:
-                raise DataError(
-                    "{place}: an SQLite file of something else; name another", place=path
-                )
-            if tables:
-                _check(path, version, schema)
-        if not read_only:
-            _log_ahead(connection)
-        if not (tables or read_only):
-            with transaction(connection, write=True):
-                if not _tables(connection):  # else another process was faster
-                    schema.metadata.create_all(connection, checkfirst=False)
-                    connection.exec_driver_sql(f"PRAGMA user_version = {schema.version}")
-    except BaseException:
-        connection.close()
-        raise
-    return connection, read_only
-
-
-def _version(connection: Connection) -> int:
-    return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
-
-
-def _tables(connection: Connection) -> list[str]:
-    return list(connection.exec_driver_sql("SELECT name FROM sqlite_master").scalars())
+    return create_engine("sqlite://", creator=driver, poolclass=NullPool).connect(), read_only
 
 
 def _log_ahead(connection: Connection) -> None:
     """Have it log ahead: a killed process loses nothing then; a power cut, the last moments."""
-    until = time.monotonic() + _WAIT
-    while True:
-        try:
-            with connection.begin():
-                connection.exec_driver_sql("PRAGMA journal_mode = WAL")
-                connection.exec_driver_sql("PRAGMA synchronous = NORMAL")
-            return
-        except OperationalError as error:
-            # Of two that open a new file at once one is told so, and is not made to wait.
-            if "locked" not in str(error) or time.monotonic() > until:
-                raise
-        time.sleep(0.02)
+    with connection.begin():
+        # Of two that open a new file at once one is told that it is locked; a file logs ahead for
+        # both of them.
+        with suppress(OperationalError):
+            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+        connection.exec_driver_sql("PRAGMA synchronous = NORMAL")
 
 
-# -- PostgreSQL ----------------------------------------------------------------------------------
-
-
-def _postgresql(address: Address, schema: Schema, make: bool) -> tuple[Connection, bool]:
+def _server(address: Address, schema: Schema) -> Connection:
+    """A connection to PostgreSQL."""
     with needing("postgres", f"{address}:"):
         import psycopg  # noqa: F401
     try:
@@ -381,50 +370,13 @@ def _postgresql(address: Address, schema: Schema, make: bool) -> tuple[Connectio
         connect_args={"prepare_threshold": None, "connect_timeout": _PATIENCE},
         execution_options={"schema_translate_map": {None: schema.name}},
     )
-    connection = engine.connect()
-    try:
-        with connection.begin():
-            state = _state(connection, schema)
-        if state is None:
-            if not make:
-                raise NoStoreError(
-                    "{address}: there is no {what}", address=address, what=schema.what
-                )
-            with connection.begin():
-                # Nobody else makes the tables until the transaction ends.
-                connection.execute(text(f"SELECT pg_advisory_xact_lock({schema.lock})"))
-                if _state(connection, schema) is None:  # else another process was faster
-                    connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {schema.name}")
-                    schema.metadata.create_all(connection, checkfirst=False)
-                    versions = f"{schema.name}.versions"
-                    connection.exec_driver_sql(f"CREATE TABLE {versions} (version INTEGER)")
-                    connection.exec_driver_sql(f"INSERT INTO {versions} VALUES ({schema.version})")
-                state = _state(connection, schema)
-        version, read_only = state or (0, True)
-        _check(address, version, schema)
-    except BaseException:
-        connection.close()
-        raise
-    return connection, read_only
+    return engine.connect()
 
 
-def _state(connection: Connection, schema: Schema) -> tuple[int, bool] | None:
-    """The version of the tables, and whether they may only be read; None where there are none."""
-    # Not to_regclass, which may not see what another session has made a moment ago.
-    n_tables = connection.scalar(
-        text(
-            "SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace "
-            "WHERE nspname = :schema AND relname = 'versions'"
-        ),
-        {"schema": schema.name},
+def _may_write(connection: Connection, schema: Schema) -> bool:
+    """Whether the tables of a PostgreSQL database may be added to."""
+    query = (
+        f"SELECT has_table_privilege('{schema.name}.{schema.first}', 'INSERT') "
+        "AND current_setting('transaction_read_only') = 'off'"
     )
-    if not n_tables:
-        return None
-    version = connection.scalar(text(f"SELECT max(version) FROM {schema.name}.versions"))
-    may_write = connection.scalar(
-        text(
-            f"SELECT has_table_privilege('{schema.name}.{schema.first}', 'INSERT') "
-            "AND current_setting('transaction_read_only') = 'off'"
-        )
-    )
-    return version or 0, not may_write
+    return bool(connection.exec_driver_sql(query).scalar_one())

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data import Doc, Gold, Query, normalise
-from kragx.data.gold_changes import MOVE
+from kragx.data.gold_diff import MOVE
 from kragx.data.words import unspaced
 from kragx.ground.printing import message
 from kragx.workshop.moving.choosing import SLIVER, Piece, PlaceChoice
@@ -247,7 +247,7 @@ def _golds(gold: Gold, options: Sequence[MoveOption]) -> list[Gold]:
     """What a gold item becomes: itself, if all of it is as it was."""
     if all(option.choice.verdict == "same" for option in options):
         return [gold]
-    # Then results of before and after are about the same text; see `kragx.data.gold_changes`.
+    # Then results of before and after are about the same text; see `kragx.data.gold_diff`.
     is_whole = all(
         len(option.parts) == 1 and option.edited == 0 and not option.left_out for option in options
     )
