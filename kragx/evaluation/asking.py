@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from kragx.data import RUNS_OR_REPEAT, Query, Retrieved
-from kragx.evaluation.remote_retrievers.answer_path import AnswerPaths
+from kragx.evaluation.answers import AnswerPaths
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.options import check_options, fitting, optional, some_seconds, whole
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar, Self
 from weakref import finalize
 
 from kragx.data import Doc
-from kragx.evaluation.remote_retrievers.answer_path import QUOTED, AnswerPaths
+from kragx.evaluation.answers import QUOTED, AnswerPaths
 from kragx.ground.errors import DataError, KragxError, RetrieverError, UsageError, shorten
 from kragx.ground.options import check_options, fitting, optional, some_seconds
 from kragx.ground.printing import message
