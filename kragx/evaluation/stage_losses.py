@@ -414,7 +414,7 @@ def _evaluated(
     with warnings.catch_warnings():  # said of the answers already, and by the same matcher
         warnings.simplefilter("ignore", MatchWarning)
         warnings.simplefilter("ignore", MetricWarning)
-        evaluation = evaluate_run(GoldDataset(queries), of_name, criteria, corpus=corpus)
+        evaluation = evaluate_run(GoldDataset(tuple(queries)), of_name, criteria, corpus=corpus)
         threshold = final.table.threshold  # which may be another than the matcher's
         is_same = evaluation.table.threshold == threshold
         return evaluation if is_same else evaluation.at_threshold(threshold)

@@ -41,11 +41,6 @@ class Places:
         """(q) how long each is."""
         return np.diff(self.start)
 
-    def emptied(self, queries: Bools) -> Places:
-        """The same with an empty list, which is there, for some questions (q)."""
-        docs = self.docs[np.repeat(~queries, self.lengths)]
-        return Places(ends(np.where(queries, 0, self.lengths)), docs, self.is_there | queries)
-
 
 @dataclass(frozen=True)
 class SearchTable:
@@ -163,7 +158,9 @@ class SearchTable:
             case _:
                 places = self._of_search(first=of != "last")
         in_vain = ~np.isin(np.arange(len(self.n_searches)), self.query[~self.failed])
-        return places.emptied(~self.table.answered | (in_vain & ~places.is_there))
+        empty = ~self.table.answered | (in_vain & ~places.is_there)
+        docs = places.docs[np.repeat(~empty, places.lengths)]
+        return Places(ends(np.where(empty, 0, places.lengths)), docs, places.is_there | empty)
 
     def of(self, of: ListName | None = None, order: Order = "turns") -> MatchTable:
         """The matches of one list for each question, which `places` says."""
@@ -246,9 +243,10 @@ class SearchTable:
             return np.concatenate([*map(attrgetter(name), moved)])
 
         def places(name: str) -> Places:
-            columns = (column(f"{name}.{part}") for part in ("lengths", "docs", "is_there"))
-            lengths, docs, is_there = columns
-            return Places(ends(lengths), docs, is_there)
+            lengths, *others = (
+                column(f"{name}.{part}") for part in ("lengths", "docs", "is_there")
+            )
+            return Places(ends(lengths), *others)
 
         names = ("same", "step", "lane", "docs", "measured", "failed", "seconds", "tokens")
         return replace(

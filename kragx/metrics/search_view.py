@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,18 +15,8 @@ NEVER = np.iinfo(np.int64).max
 """The step of what no search brought."""
 
 
-class Steps(NamedTuple):
-    """The s steps of all questions, in order.
-
-    Attributes:
-        of_search: (n) the step of each search, as a place among these.
-        query: (s) the question of each.
-        number: (s) its number within the question, from 1 on.
-    """
-
-    of_search: Ints
-    query: Ints
-    number: Ints
+Cost = Literal["tokens", "seconds", "searches"]
+"""What a search takes."""
 
 
 @dataclass(frozen=True)
@@ -162,46 +152,48 @@ class SearchView:
         return self.of_queries(query[is_later]), self.of_queries(query[is_again])
 
     @cached_property
-    def steps(self) -> Steps:
-        """The steps of all questions."""
+    def _steps(self) -> tuple[Ints, Ints]:
+        """(n) the step of each search, as a place among all steps, and (s) each one's first."""
         query, step = self.searches.query, self.searches.step
         begins = (np.diff(query, prepend=-1) != 0) | (np.diff(step, prepend=-1) != 0)
-        return Steps(np.cumsum(begins) - 1, query[begins], step[begins])
+        return np.cumsum(begins) - 1, np.flatnonzero(begins)
 
     @cached_property
     def _lanes(self) -> tuple[Ints, Ints]:
         """(n) the lane of each search as a number, and (l) the step of each lane as a place."""
-        of_search, lane = self.steps.of_search, self.searches.lane
+        of_search, lane = self._steps[0], self.searches.lane
         # Step and lane as one number, so that one sort tells all lanes apart.
         width = int(lane.max(initial=0)) + 1
         lanes, number = np.unique(of_search * width + lane, return_inverse=True)
         return number.astype(np.int64), lanes // width
 
-    @cached_property
-    def step_lanes(self) -> Floats:
-        """(s) how many searches each step has; one that was tried again counts once."""
-        return np.bincount(self._lanes[1], minlength=len(self.steps.query)).astype(np.float64)
+    def step_costs(self, cost: Cost) -> Floats:
+        """(s) what each step takes; NaN where one of its searches does not say.
 
-    @cached_property
-    def step_tokens(self) -> Floats:
-        """(s) the tokens of each step: those of its searches; NaN where one says none."""
-        return _sums(self.steps.of_search, self.searches.tokens, len(self.steps.query))
-
-    @cached_property
-    def step_seconds(self) -> Floats:
-        """(s) the seconds of each step: those of its slowest lane; NaN where one says none."""
-        number, step_of_lane = self._lanes
-        of_lanes = _sums(number, self.searches.seconds, len(step_of_lane))
-        slowest = np.zeros(len(self.steps.query))
+        Tokens are those of its searches, seconds those of its slowest lane; of searches one that
+        was tried again counts once.
+        """
+        (of_search, first), (number, step_of_lane) = self._steps, self._lanes
+        if cost == "tokens":
+            return _sums(of_search, self.searches.tokens, len(first))
+        if cost == "searches":
+            return _sums(step_of_lane, np.ones(len(step_of_lane)), len(first))
+        slowest = np.zeros(len(first))
         with np.errstate(invalid="ignore"):  # NaN is passed on
+            of_lanes = _sums(number, self.searches.seconds, len(step_of_lane))
             np.maximum.at(slowest, step_of_lane, of_lanes)
         return slowest
 
-    def until(self, step_costs: Floats, last: Ints | None = None) -> Floats:
-        """(q) the costs of each question's steps up to `last` (q), all without; NaN if one is."""
-        query, number = self.steps.query, self.steps.number
-        within = slice(None) if last is None else number <= last[query]
-        return _sums(query[within], step_costs[within], self.n_queries)
+    def until(self, cost: Cost, last: Ints | None = None) -> Floats:
+        """(q) what each question's steps took up to `last` (q), all without; NaN if one says none.
+
+        Of a question that failed these are the searches before that; without any nobody knows.
+        """
+        (_, first), searches = self._steps, self.searches
+        query = searches.query[first]
+        within = slice(None) if last is None else searches.step[first] <= last[query]
+        costs = _sums(query[within], self.step_costs(cost)[within], self.n_queries)
+        return np.where(~searches.table.answered & (searches.n_searches == 0), np.nan, costs)
 
     def of_queries(self, queries: Any) -> Ints:
         """(q) how often each question stands among some."""

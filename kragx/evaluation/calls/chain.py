@@ -84,7 +84,7 @@ class ChainTrace(BaseCallbackHandler):
         is_container = any(call.is_container for call in self._calls(run_id))
         self._end(run_id, **({} if is_container else _returned(outputs)))
 
-    on_retriever_end = on_chain_end
+    on_retriever_end = on_chain_end  # type: ignore[assignment]  # takes outputs for documents
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
         """A tool has ended."""

@@ -330,11 +330,12 @@ def _call(
         result.update(heard(answer))
         return answer
 
-    parents, query = (_CALL.get(),), words(args, kwargs)
+    query = words(args, kwargs)
+    parents: tuple[Hashable, ...] = (_CALL.get(),)
     if "langchain_core.runnables.config" in sys.modules:
         from kragx.evaluation.calls.chain import waiting_runs
 
-        parents = (_CALL.get(), *waiting_runs())
+        parents += waiting_runs()
     for recording in recordings:
         recording.begin(key, Call(name, "tool", query, message=_TOGETHER.get()), parents)
     token = _CALL.set(key)
@@ -353,9 +354,8 @@ def _documents_of(answer: Any) -> tuple[Doc, ...] | None:
     """The documents of what a function returned; None where it returned something else."""
     if isinstance(answer, str):
         return documents_in(answer)
-    if isinstance(answer, Mapping) and not any(
-        isinstance(v, (list, tuple)) for v in answer.values()
-    ):
+    values = answer.values() if isinstance(answer, Mapping) else [()]
+    if not any(isinstance(value, (list, tuple)) for value in values):
         return None  # values under names, which are no scores by id here
     try:
         return _documents(answer)
