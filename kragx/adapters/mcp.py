@@ -140,10 +140,10 @@ def _calls(
         elif "method" in text:
             others.add(key)
         # While a call waits for what it asked of the client, an error is of that.
-        elif key not in waiting or not _is_of_tool(text, key in others):
-            others.discard(key)
-        else:
+        elif key in waiting and _is_of_tool(text, key in others):
             _end(waiting.pop(key), text, time, reader)
+        else:
+            others.discard(key)
     return [(request, call) for request, call in calls if reader.reads(call.name)]
 
 

@@ -1,26 +1,22 @@
-"""What retrievers answer with, and paths into it: ``$.hits.hits[*]``, ``_source.body``."""
+"""How retrievers are asked, what they answer with, and paths into it: ``$.hits.hits[*]``."""
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, fields
 from json import JSONDecodeError
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from kragx.data import Doc, SurrogateRepair, as_docs
+from kragx.data import RUNS_OR_REPEAT, Doc, Query, Retrieved, SurrogateRepair, as_docs
 from kragx.data.documents import is_doc, named, ranked
 from kragx.data.formats.jsonl import foreign_json
-from kragx.ground.errors import DataError, KragxError, UsageError, shorten
-from kragx.ground.options import optional
+from kragx.ground.errors import DataError, KragxError, UsageError, nearest, shorten
+from kragx.ground.options import check_options, fitting, optional, some_seconds, whole
 
-# A quoted name ends at the quotation mark that it began with, so the other one may stand in it.
-_STEP = re.compile(
-    r"""\.?(?P<name>[^\s.\[\]'"*$]+)       # hits, .hits
-    |   \[\s*(?P<index>\d+)\s*\]           # [0]
-    |   \[\s*(['"])(?P<quoted>(?:(?!\3).)*)\3\s*\]   # ['a.b'], ["a.b"]
-    |   (?P<all>\[\s*\*\s*\])              # [*]""",
-    re.VERBOSE | re.DOTALL,
-)
+_NAME = r"""[^\s.\[\]'"*$]+"""
+_BRACKETS = r"""\[\s*(?:\d+|\*|'[^']*'|"[^"]*")\s*\]"""
+_PATH = re.compile(rf"\s*(?:\$|\.?{_NAME}|{_BRACKETS})(?:\.{_NAME}|{_BRACKETS})*\s*")
+_STEP = re.compile(rf"{_BRACKETS}|{_NAME}")
 _OF_JSON = (Mapping, list, tuple, str, int, float, type(None))  # their methods are no fields
 _SHOWN = 8
 """Names of fields that an error lists."""
@@ -90,23 +86,14 @@ def steps_of(path: str) -> list[Step]:
     Raises:
         UsageError: it is no path, or a kind of JSONPath that is not known here.
     """
-    if not isinstance(path, str) or not path.strip():
-        raise UsageError("{place!r} is no path", remedy="write for example $.hits[*]", place=path)
-    rest = re.sub(r"^\$(?=$|[.\[])", "", path.strip())
-    steps: list[Step] = []
-    while rest:
-        match = _STEP.match(rest)
-        if match is None or (steps and rest[0] not in ".["):
-            raise UsageError(
-                "{place!r}: {rest!r} is no part of a path",
-                remedy="a path has .name, ['a name'], [0] and [*], as $.hits.hits[*]",
-                place=path,
-                rest=rest[:30],
-            )
-        name, index, _, quoted, every = match.groups()
-        steps.append(None if every else int(index) if index else name or quoted)
-        rest = rest[match.end() :]
-    return steps
+    if not isinstance(path, str) or not _PATH.fullmatch(path):
+        raise UsageError(
+            "{place!r} is no path",
+            remedy="a path has .name, ['a name'], [0] and [*], as $.hits.hits[*]",
+            place=path,
+        )
+    inner = (step[1:-1].strip() if step[0] == "[" else f"'{step}'" for step in _STEP.findall(path))
+    return [None if step == "*" else int(step) if step.isdigit() else step[1:-1] for step in inner]
 
 
 def value_at(path: str, answer: Any, parent: str = "") -> Any:
@@ -287,3 +274,80 @@ def quoted(body: str) -> str:
         return "; the answer is empty"
     is_cut = len(text) > QUOTED or len(body) > 4 * QUOTED
     return f"; the answer {'begins' if is_cut else 'is'} {text[:QUOTED]}{'...' * is_cut}"
+
+
+_MAPPING = fitting(
+    lambda value: isinstance(value, Mapping),
+    "a mapping is expected, such as {{'question': 'query'}}, not {!r}",
+)
+
+
+@dataclass(frozen=True)
+class Asking(AnswerPaths):
+    """How a retriever is asked, and where its answers have what (`AnswerPaths`).
+
+    Attributes:
+        concurrency: how many questions at once; more than 1 makes each query's time a time under
+            load.
+        timeout: seconds after which an attempt has failed; None waits for ever.
+        retries: how often a question is asked again after an error, with growing pauses.
+        on_error: ``record`` a query that failed and go on, or ``stop``.
+        warmup: how many questions are asked first without being counted or timed.
+        repeat: of one run, how often each question is asked to take its time, which is the median;
+            its answer is the first.
+        runs: how often all questions are asked; each answer counts, and a question's value is the
+            mean over its runs (`Run.reruns`): for agents, which search otherwise each time.
+        callbacks: LangChain callback handlers, for example of a tracing tool.
+        input: of a LangChain runnable whose input is a mapping, what its fields get: ``query``,
+            ``history`` (a list of mappings with role and content), for example
+            ``{"input": "query", "chat_history": "history"}``. None gives it the question alone.
+        stages: whether to keep what each step of a LangChain chain returned (`Retrieved.stages`).
+        mask: what becomes of the text of a failure before anybody reads it.
+        known: of each run what is answered already, by query id; it is not asked again.
+        on_answer: of each run what is told each new answer as it comes, from whatever thread it
+            comes in.
+    """
+
+    concurrency: Annotated[int, whole(1)] = 1
+    timeout: Annotated[float | None, optional(some_seconds)] = None
+    retries: Annotated[int, whole(0)] = 0
+    on_error: Literal["record", "stop"] = "record"
+    warmup: Annotated[int, whole(0)] = 0
+    repeat: Annotated[int, whole(1)] = 1
+    runs: Annotated[int, whole(1)] = 1
+    callbacks: Sequence[Any] = ()
+    input: Annotated[Mapping[str, str] | None, optional(_MAPPING)] = None
+    stages: bool = False
+    mask: Callable[[str], str] = str
+    known: Sequence[Mapping[str, Retrieved]] = ()
+    on_answer: Sequence[Callable[[Query, Retrieved], None]] = ()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What results record of how answers are read."""
+        return {"answer": self.paths} if self.paths else {}
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.runs > 1 and self.repeat > 1:
+            raise UsageError(RUNS_OR_REPEAT, field="repeat", remedy="give runs or repeat")
+        for name in ("score", "metadata") if self.are_plain else ():
+            if (path := getattr(self, name)) is not None:
+                raise UsageError(
+                    "{place!r} is read only where text or id say what a document is",
+                    field=name,
+                    remedy="name one of these, too",
+                    place=path,
+                )
+        for name, kind in (self.input or {}).items():
+            if kind not in INPUTS:
+                raise UsageError(
+                    "unknown value {kind!r}; {hint}",
+                    field=f"input.{name}",
+                    kind=kind,
+                    hint=nearest(kind, INPUTS),
+                )
+
+
+INPUTS = ("query", "history")
+"""What a field of a mapping that a runnable takes may get."""

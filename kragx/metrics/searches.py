@@ -170,6 +170,12 @@ def _measured(view: SearchView) -> Bools:
     return (view.n_gold > 0) & view.is_known()
 
 
+def _uncounted(view: SearchView, spec: MetricSpec, costs: Floats) -> Mapping[str, int]:
+    """Of how many questions nobody says what they cost (q), or what their searches brought."""
+    n_uncounted = int((_measured(view) & np.isnan(costs)).sum())
+    return {"n_uncounted": n_uncounted, **_unmeasured(view, spec)}
+
+
 def percentile(percent: int) -> Callable[[Floats, Floats | None], float | None]:
     """The least value that so many of 100 asks do not exceed; infinity where they are too few."""
 
@@ -195,9 +201,8 @@ def _to_evidence(cost: Cost, percent: int, meaning: str) -> Metric:
 
     def counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
         costs = values(view, spec)
-        uncounted = _measured(view) & np.isnan(costs)
-        n_never, n_uncounted = int(np.isinf(costs).sum()), int(uncounted.sum())
-        return {"n_never": n_never, "n_uncounted": n_uncounted, **_unmeasured(view, spec)}
+        n_never = int(np.isinf(costs).sum())
+        return {"n_never": n_never, **_uncounted(view, spec, costs)}
 
     return Metric(
         name=f"{cost}_to_evidence" + ("" if percent == 50 else f"_p{percent}"),
@@ -237,17 +242,13 @@ def _per_gold(cost: Cost, meaning: str) -> Metric:
     def ratio(view: SearchView, spec: MetricSpec) -> Ratio:
         return Ratio(view.until(cost), view.n_found.astype(np.float64)).of(_measured(view))
 
-    def counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
-        uncounted = _measured(view) & np.isnan(view.until(cost))
-        return {"n_uncounted": int(uncounted.sum()), **_unmeasured(view, spec)}
-
     return Metric(
         name=f"{cost}_per_gold",
         question=f"How many {cost} does a found gold item cost?",
         formula=f"{cost} of all questions / gold items found in them, all over all",
         meaning=meaning,
         from_searches=ratio,
-        counts=counts,
+        counts=lambda view, spec: _uncounted(view, spec, view.until(cost)),
         number=of_sums,
         apart=False,
         options={"rel": REL},
