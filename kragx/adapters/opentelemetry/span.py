@@ -16,7 +16,14 @@ from kragx.data import Doc, SurrogateRepair, as_docs
 from kragx.data.formats.jsonl import foreign_json, open_bytes
 from kragx.data.gold import Turn
 from kragx.evaluation.calls.call import Call, Kind
-from kragx.evaluation.calls.logs import LoggedQuestion, LoggedSpan, Place, answer_in, asked_in
+from kragx.evaluation.calls.logs import (
+    LoggedQuestion,
+    LoggedSpan,
+    Place,
+    answer_in,
+    asked_in,
+    records,
+)
 from kragx.evaluation.calls.messages import (
     as_json,
     documents_in,
@@ -261,7 +268,7 @@ def spans_in(path: str | Path) -> Iterator[TraceSpan]:
     numbers, docs_by_identity = count(1), dict[Identity, Doc]()
     for location, request in _requests(path):
         try:
-            records = [
+            spans = [
                 record
                 for of_resource in request["resourceSpans"]
                 for of_scope in of_resource.get("scopeSpans", ())
@@ -273,7 +280,7 @@ def spans_in(path: str | Path) -> Iterator[TraceSpan]:
                 path=location,
                 remedy='each has {"resourceSpans": [...]}, as a collector\'s file exporter writes',
             ) from None
-        for record in records:
+        for record in spans:
             with inside(path=location):
                 try:
                     span = _span(record, f"the {next(numbers)}th", docs_by_identity)
@@ -288,20 +295,10 @@ def _requests(path: str | Path) -> list[tuple[str, Any]]:
     """The requests of a file with their lines: one for the whole, or one each."""
     with open_bytes(path) as file:
         text = file.read().decode("utf-8-sig", "replace")
-    try:
+    with suppress(ValueError):
         # First as a whole: one request may be printed over many lines, none of them JSON.
         return [(f"{path}:1", parsed(text))]
-    except ValueError as error:
-        problem, location = error, str(path)
-    requests: list[tuple[str, Any]] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        try:
-            requests += [(f"{path}:{number}", parsed(line))] if line.strip() else []
-        except ValueError as error:
-            if requests:  # a request a line, and this one is broken
-                problem, location = error, f"{path}:{number}"
-            raise DataError("not JSON: {why}", path=location, why=problem) from None
-    return requests
+    return [*records(path, "request")]
 
 
 def parsed(text: str) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import inf
+from traceback import walk_stack
 from typing import Any
 from uuid import UUID
 
@@ -22,7 +23,7 @@ from kragx.data import SurrogateRepair, as_docs
 from kragx.data.documents import is_doc
 from kragx.data.searches import UNTOLD
 from kragx.evaluation.answers import reason_of
-from kragx.evaluation.calls.call import Call, CallRecording, Kind, Objects, frames
+from kragx.evaluation.calls.call import Call, CallRecording, Kind, Objects
 from kragx.evaluation.calls.messages import documents_of_tool, graph_step, words_of
 from kragx.ground.errors import DataError
 
@@ -54,7 +55,7 @@ class ChainTrace(BaseCallbackHandler):
     def on_retriever_start(self, serialized: Any, query: str, **run: Any) -> None:
         """A retriever begins."""
         # LangChain tells no end of a retriever that is cancelled.
-        running = frames(sys._getframe())
+        running = (frame for frame, _ in walk_stack(sys._getframe()))
         frame = next((at for at in running if at.f_code.co_name in ("invoke", "ainvoke")), None)
         self._begin("retriever", serialized, run, query=query, frame=frame)
         # Not when it ends: LangChain says that in a task of its own, with other variables.

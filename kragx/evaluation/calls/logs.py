@@ -407,7 +407,7 @@ def moment(value: object) -> float | None:
             # Dates with slashes are common in logs, and no ISO 8601.
             return moment(datetime.fromisoformat(value.strip().replace("/", "-")))
         number = read_number(value.strip())
-    if number is None or number < 0:
+    if number is None or not 0 <= number < _LATEST * _UNITS[-1]:
         return None
     return next((number / unit for unit in _UNITS if number / unit < _LATEST), None)
 
