@@ -21,8 +21,7 @@ from kragx.evaluation.document_sizes import counted_text
 from kragx.ground.errors import DataError
 from kragx.matchers.items import first_same
 from kragx.metrics import Bools, Ints, MatchTable, RankedList
-from kragx.metrics.search_table import Basis, Places, SearchTable, ends
-from kragx.metrics.search_view import SearchView
+from kragx.metrics.search_table import Basis, Places, SearchTable, SearchView, ends
 
 SEARCHES = "searches"
 """What settings and counts of searches stand under."""

@@ -21,8 +21,7 @@ from kragx.metrics.intervals import Ratio
 from kragx.metrics.match_table import MatchTable
 from kragx.metrics.profiles import Profile
 from kragx.metrics.scores import MetricScores, Unknown, with_bounds, with_no_gold
-from kragx.metrics.search_table import SearchTable
-from kragx.metrics.search_view import SearchView
+from kragx.metrics.search_table import SearchTable, SearchView
 from kragx.metrics.spec import MetricSpec
 
 

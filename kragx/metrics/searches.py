@@ -13,7 +13,7 @@ from kragx.ground.printing import message
 from kragx.metrics.intervals import Ratio
 from kragx.metrics.match_table import ratio
 from kragx.metrics.ranking_metrics import NEED, REL
-from kragx.metrics.search_view import NEVER, Cost, SearchView
+from kragx.metrics.search_table import NEVER, Cost, SearchView
 from kragx.metrics.spec import Metric, MetricSpec, Option, number, of_sums
 from kragx.metrics.weights import counting
 
