@@ -6,7 +6,7 @@ Metrics that name no list are about one for all questions, and for all runs comp
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import chain, compress, pairwise, repeat
 from typing import Any, Literal, Self, get_args
 
@@ -101,14 +101,14 @@ class Searching:
 
     def on_basis(self, batch: Batch) -> Batch:
         """A batch with the documents of the list that metrics are about which name none."""
-        listing = Listing.of(batch, self.basis, says_read=self.says_read)
-        places = listing.table.places()
+        entries, query, table = _listed(batch, self.basis, says_read=self.says_read)
+        places = table.places()
         # Not `asdict`, which copies all that it finds, down to the single texts.
         columns = {name.name: getattr(batch, name.name) for name in fields(Batch)}
         if batch.searches is not None:
-            docs = listing.entries.at(places.docs, places.lengths)
-            columns |= {"docs": docs, "searches": None}
-        return BasisBatch(**columns, listing=listing, is_there=places.is_there)
+            columns |= {"docs": entries.at(places.docs, places.lengths), "searches": None}
+        lists = {"entries": entries, "query_of_entry": query, "by_entry": table}
+        return BasisBatch(**columns, **lists, is_there=places.is_there)
 
     def watching(
         self,
@@ -126,17 +126,16 @@ class Searching:
         """
         for batch in batches:
             assert isinstance(batch, BasisBatch)
-            listing, by_entry = batch.listing, batch.listing.table
-            distinct, place = listing.distinct
-            n_docs = np.bincount(listing.query[distinct], minlength=len(batch))
-            docs = listing.entries.at(distinct, n_docs)
+            by_entry, (distinct, place) = batch.by_entry, batch.distinct
+            n_docs = np.bincount(batch.query_of_entry[distinct], minlength=len(batch))
+            docs = batch.entries.at(distinct, n_docs)
             same = first_same(docs)
             table = by_entry.over(unmatched(n_docs, by_entry.table.answered), same, place)
             if self.counts_by is not None:
                 table = table.with_counted_tokens(_lengths(batch, docs, self.counts_by))
             if self.keeps_docs:
                 by_entry = replace(by_entry, same=firsts(same[place].tolist()))
-                parts.append(Searched(table, by_entry, *listing.entries.documents()))
+                parts.append(Searched(table, by_entry, *batch.entries.documents()))
             else:
                 parts.append(Searched(table))
             batch = replace(batch, searches=None)  # noqa: PLW2901
@@ -200,96 +199,28 @@ def search_counts(searches: SearchTable) -> dict[str, int]:
     return {f"{OF_SEARCHES}{name}": int(n) for name, n in counts.items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BasisBatch(Batch):
     """Questions whose documents are those of the list that metrics are about which name none.
 
     Attributes:
-        listing: all of their lists.
+        entries: those of all their lists: those got in the end, then those that searches gave. A
+            question that failed has none; of its searches only the cost counts, and whatever they
+            brought was of no use. One that has a list alone has made one search.
+        query_of_entry: the question of each.
+        by_entry: the searches over these, each of which is a document, none of it matched.
         is_there: whether the list is known.
     """
 
-    listing: Listing = field(kw_only=True)
-    is_there: Bools = field(kw_only=True)
+    entries: Entries
+    query_of_entry: Ints
+    by_entry: SearchTable
+    is_there: Bools
 
     @property
     def answered(self) -> Bools:
         """Of which questions the list is known."""
-        return self.listing.table.table.answered & self.is_there
-
-
-@dataclass(frozen=True)
-class Listing:
-    """The lists of q questions as entries: those got in the end, then those that searches gave.
-
-    A question that failed has none; of its searches only the cost counts, and whatever they brought
-    was of no use. One that has a list alone has made one search.
-
-    Attributes:
-        entries: all of them.
-        query: of each entry.
-        table: the searches over the entries, each of which is a document, none of it matched.
-    """
-
-    entries: Entries
-    query: Ints
-    table: SearchTable
-
-    @classmethod
-    def of(cls, batch: Batch, basis: Basis, *, says_read: bool) -> Self:
-        """That of a batch; see `SearchTable`."""
-        answered, lists = batch.answered, batch.searches
-        if lists is None:  # they have lists alone
-            lists = replace(SearchLists.of([None] * len(batch)), has_list=np.ones(len(batch), bool))
-        of_search = query_of(lists.n)
-        is_meant, has_list = answered[of_search], lists.has_list & answered
-        final, docs = _those(batch.docs, has_list), _those(lists.docs, is_meant)
-        n_final, n_docs = final.texts.n_texts, docs.texts.n_texts
-        alone = np.flatnonzero(has_list & (lists.n == 0))
-        # A list alone is sorted in as one search of its question; stable, as searches are in steps.
-        order = np.argsort(np.concatenate((of_search, alone)), kind="stable")
-
-        def column(values: Any, of_alone: Any) -> Any:
-            return np.concatenate((values, np.broadcast_to(of_alone, len(alone))))[order]
-
-        seconds = np.array([np.nan if s is None else s for s in batch.seconds], np.float64)
-        lengths = column(n_docs, n_final[alone])
-        failed = column(lists.failed | ~is_meant, of_alone=False)
-        n = lists.n + np.bincount(alone, minlength=len(batch))
-        # Where each search failed, or none was made, it is known what came in the end: nothing.
-        is_empty = ~answered | np.equal(np.bincount(query_of(n)[failed], minlength=len(n)), n)
-        query = np.concatenate((final.texts.of_text, of_search[docs.texts.of_text]))
-        entries = _joined(final, docs)
-        reads = [read if flag else None for read, flag in zip(lists.reads, answered)]
-        is_read = np.array([read is not None for read in reads], bool)
-        table = SearchTable(
-            table=unmatched(np.bincount(query, minlength=len(batch)), answered),
-            same=np.arange(len(query)),
-            start=ends(n),
-            step=column(lists.step, 1),
-            lane=column(lists.lane, 0),
-            list_start=ends(lengths),
-            docs=ranges(
-                column(len(final.texts.numbers) + starts_of(n_docs), starts_of(n_final)[alone]),
-                lengths,
-            ),
-            measured=column(lists.measured & is_meant, of_alone=True),
-            failed=failed,
-            seconds=column(lists.seconds, seconds[alone]),
-            # What failed gave nothing that could have cost any, unless it says otherwise.
-            tokens=column(
-                np.where(lists.failed & np.isnan(lists.tokens), 0.0, lists.tokens), np.nan
-            ),
-            final=Places(ends(n_final), np.arange(n_final.sum()), has_list | is_empty),
-            read=Places(
-                ends(np.array([len(read or ()) for read in reads], np.int64)),
-                _read(entries, query, reads),
-                is_read | is_empty,
-            ),
-            basis=basis,
-            says_read=says_read,
-        )
-        return cls(entries, query, table)
+        return self.by_entry.table.answered & self.is_there
 
     @property
     def distinct(self) -> tuple[Ints, Ints]:
@@ -303,11 +234,65 @@ class Listing:
         about = (
             repr(told) if told and doc_id is None else None for doc_id, told in zip(ids, metadata)
         )
-        columns = self.query.tolist(), ids, self.entries.texts.numbers.tolist(), about
-        distinct, first = _distinct(zip(*columns), self.query)
+        columns = self.query_of_entry.tolist(), ids, self.entries.texts.numbers.tolist(), about
+        distinct, first = _distinct(zip(*columns), self.query_of_entry)
         at = np.zeros(len(first), np.int64)
         at[distinct] = np.arange(len(distinct))
         return distinct, at[first]
+
+
+def _listed(batch: Batch, basis: Basis, *, says_read: bool) -> tuple[Entries, Ints, SearchTable]:
+    """The entries, their questions, and the searches of a `BasisBatch`; see `SearchTable`."""
+    answered, lists = batch.answered, batch.searches
+    if lists is None:  # they have lists alone
+        lists = replace(SearchLists.of([None] * len(batch)), has_list=np.ones(len(batch), bool))
+    of_search = query_of(lists.n)
+    is_meant, has_list = answered[of_search], lists.has_list & answered
+    final, docs = _those(batch.docs, has_list), _those(lists.docs, is_meant)
+    n_final, n_docs = final.texts.n_texts, docs.texts.n_texts
+    alone = np.flatnonzero(has_list & (lists.n == 0))
+    # A list alone is sorted in as one search of its question; stable, as searches are in steps.
+    order = np.argsort(np.concatenate((of_search, alone)), kind="stable")
+
+    def column(values: Any, of_alone: Any) -> Any:
+        return np.concatenate((values, np.broadcast_to(of_alone, len(alone))))[order]
+
+    seconds = np.array([np.nan if s is None else s for s in batch.seconds], np.float64)
+    lengths = column(n_docs, n_final[alone])
+    failed = column(lists.failed | ~is_meant, of_alone=False)
+    n = lists.n + np.bincount(alone, minlength=len(batch))
+    # Where each search failed, or none was made, it is known what came in the end: nothing.
+    is_empty = ~answered | np.equal(np.bincount(query_of(n)[failed], minlength=len(n)), n)
+    query = np.concatenate((final.texts.of_text, of_search[docs.texts.of_text]))
+    entries = _joined(final, docs)
+    reads = [read if flag else None for read, flag in zip(lists.reads, answered)]
+    is_read = np.array([read is not None for read in reads], bool)
+    table = SearchTable(
+        table=unmatched(np.bincount(query, minlength=len(batch)), answered),
+        same=np.arange(len(query)),
+        start=ends(n),
+        step=column(lists.step, 1),
+        lane=column(lists.lane, 0),
+        list_start=ends(lengths),
+        docs=ranges(
+            column(len(final.texts.numbers) + starts_of(n_docs), starts_of(n_final)[alone]),
+            lengths,
+        ),
+        measured=column(lists.measured & is_meant, of_alone=True),
+        failed=failed,
+        seconds=column(lists.seconds, seconds[alone]),
+        # What failed gave nothing that could have cost any, unless it says otherwise.
+        tokens=column(np.where(lists.failed & np.isnan(lists.tokens), 0.0, lists.tokens), np.nan),
+        final=Places(ends(n_final), np.arange(n_final.sum()), has_list | is_empty),
+        read=Places(
+            ends(np.array([len(read or ()) for read in reads], np.int64)),
+            _read(entries, query, reads),
+            is_read | is_empty,
+        ),
+        basis=basis,
+        says_read=says_read,
+    )
+    return entries, query, table
 
 
 def _read(entries: Entries, query: Ints, reads: Sequence[tuple[int, ...] | None]) -> Ints:
