@@ -12,18 +12,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kragx.adapters.krag.document import KragDocument as KragDocument
-    from kragx.adapters.krag.embedding_evaluator import (
-        EmbeddingRougeOfflineRetrievalEvaluators as EmbeddingRougeOfflineRetrievalEvaluators,
-    )
     from kragx.adapters.krag.evaluators import (
         AveragingMethod as AveragingMethod,
+        EmbeddingRougeOfflineRetrievalEvaluators as EmbeddingRougeOfflineRetrievalEvaluators,
         MatchingCriteria as MatchingCriteria,
         OfflineRetrievalEvaluators as OfflineRetrievalEvaluators,
         RougeOfflineRetrievalEvaluators as RougeOfflineRetrievalEvaluators,
         TokenizerType as TokenizerType,
     )
     from kragx.adapters.krag.rag_evaluator import RAGEvaluator as RAGEvaluator
+    from kragx.adapters.krag.retrievers import KragDocument as KragDocument
     from kragx.agreement import Agreement as Agreement, agree as agree, read_labels as read_labels
     from kragx.agreement.calibration import Calibration as Calibration, calibrate as calibrate
     from kragx.api.diff import diff as diff
@@ -134,10 +132,10 @@ _PUBLIC = {
     "evaluation.pools": ("pooled",),
     "evaluation.retrieve": ("aretrieve", "retrieve"),
     "evaluation.stage_losses": ("StageLosses", "stage_losses"),
-    "adapters.krag.document": ("KragDocument",),
-    "adapters.krag.embedding_evaluator": ("EmbeddingRougeOfflineRetrievalEvaluators",),
+    "adapters.krag.retrievers": ("KragDocument",),
     "adapters.krag.evaluators": (
         "AveragingMethod",
+        "EmbeddingRougeOfflineRetrievalEvaluators",
         "MatchingCriteria",
         "OfflineRetrievalEvaluators",
         "RougeOfflineRetrievalEvaluators",

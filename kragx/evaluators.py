@@ -1,8 +1,8 @@
 """K-RAG's module of evaluators."""
 
-from kragx.adapters.krag.embedding_evaluator import EmbeddingRougeOfflineRetrievalEvaluators
 from kragx.adapters.krag.evaluators import (
     AveragingMethod,
+    EmbeddingRougeOfflineRetrievalEvaluators,
     MatchingCriteria,
     OfflineRetrievalEvaluators,
     RougeOfflineRetrievalEvaluators,

@@ -9,8 +9,8 @@ run to run, whatever the numbers are, as readers tell by them what is new.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from operator import attrgetter
 from xml.etree import ElementTree
 
@@ -35,61 +35,41 @@ def gates_xml(
         leaks: by retriever what is said of what must not be found, where something is: each of them
             a test case that passes, as it is a gate that says how much is too much.
     """
+    # Of each suite its cases: class and name, what it came to, and its text.
+    suites: dict[str, list[tuple[str, str, str, dict[str, str], str]]] = defaultdict(list)
+    for gate in sorted(gates, key=attrgetter("match")):
+        name = f"{gate.metric} {gate.condition}" + (f" ({gate.where})" if gate.where else "")
+        kind, attributes, text = "system-out", dict[str, str](), gate.said
+        if not gate.passed:
+            said = _text(f"{gate.retriever}: {gate.said}")
+            kind, attributes = "failure", {"type": "gate", "message": said}
+            text = f"{gate.path}: {name}: {said}"
+        place = f"{gate.match}.{gate.retriever}"
+        cases = suites[f"kragx gates ({gate.match})"]
+        cases.append((place, name, kind, attributes, _text(text)))
+    # A suite of their own, as who failed has failed under each matcher.
+    for retriever, failed in (failures or {}).items():
+        error = {"type": "retriever", "message": _text(failed.text)}
+        cases = suites["kragx retrievers"]
+        cases.append((retriever, "answers the questions", "error", error, error["message"]))
+    for retriever, texts in (leaks or {}).items():
+        text, name = "\n".join(map(_text, texts)), "finds nothing that is forbidden"
+        suites["kragx leaks"].append((retriever, name, "system-out", {}, text))
     root = ElementTree.Element("testsuites", name="kragx")
-    by_match = attrgetter("match")
-    # Sorted, as groupby joins neighbours alone; sorting is stable, so gates keep their order.
-    for match, group in groupby(sorted(gates, key=by_match), by_match):
-        suite = ElementTree.SubElement(root, "testsuite", name=_text(f"kragx gates ({match})"))
-        for gate in group:
-            _add_gate(suite, match, gate)
-    if failures:
-        _add_failures(root, failures)
-    if leaks:
-        _add_leaks(root, leaks)
-    _count(root)
+    for suite_name, cases in suites.items():
+        suite = ElementTree.SubElement(root, "testsuite", name=_text(suite_name))
+        for place, name, kind, attributes, text in cases:
+            names = {"classname": _text(place), "name": _text(name)}
+            case = ElementTree.SubElement(suite, "testcase", names)
+            ElementTree.SubElement(case, kind, attributes).text = text
+    for element in (root, *root):
+        outcomes = [case[0].tag for case in element.iter("testcase")]
+        element.set("tests", str(len(outcomes)))
+        for kind in ("failure", "error"):
+            element.set(f"{kind}s", str(outcomes.count(kind)))
+        element.set("skipped", "0")
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, "unicode")}\n'
-
-
-def _add_gate(suite: ElementTree.Element, match: str, gate: GateResult) -> None:
-    suffix = f" ({gate.where})" if gate.where else ""
-    name = f"{gate.metric} {gate.condition}{suffix}"
-    place = _text(f"{match}.{gate.retriever}")
-    case = ElementTree.SubElement(suite, "testcase", classname=place, name=_text(name))
-    if gate.passed:
-        ElementTree.SubElement(case, "system-out").text = _text(gate.said)
-        return
-    text = _text(f"{gate.retriever}: {gate.said}")
-    failure = ElementTree.SubElement(case, "failure", type="gate", message=text)
-    failure.text = _text(f"{gate.path}: {name}: {text}")
-
-
-def _add_failures(root: ElementTree.Element, failures: Mapping[str, Failures]) -> None:
-    # A suite of their own, as who failed has failed under each matcher.
-    suite = ElementTree.SubElement(root, "testsuite", name="kragx retrievers")
-    for retriever, failed in failures.items():
-        name = "answers the questions"
-        case = ElementTree.SubElement(suite, "testcase", classname=_text(retriever), name=name)
-        text = _text(failed.text)
-        ElementTree.SubElement(case, "error", type="retriever", message=text).text = text
-
-
-def _add_leaks(root: ElementTree.Element, leaks: Mapping[str, Sequence[str]]) -> None:
-    suite = ElementTree.SubElement(root, "testsuite", name="kragx leaks")
-    for retriever, texts in leaks.items():
-        name = "finds nothing that is forbidden"
-        case = ElementTree.SubElement(suite, "testcase", classname=_text(retriever), name=name)
-        ElementTree.SubElement(case, "system-out").text = "\n".join(map(_text, texts))
-
-
-def _count(root: ElementTree.Element) -> None:
-    """Say on both outer elements how many tests there are, failed and ended in an error."""
-    for element in (root, *root):
-        cases = list(element.iter("testcase"))
-        element.set("tests", str(len(cases)))
-        for kind in ("failure", "error"):
-            element.set(f"{kind}s", str(sum(case.find(kind) is not None for case in cases)))
-        element.set("skipped", "0")
 
 
 def _text(text: str) -> str:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kragx.evaluation.calls.logged import LoggedSpan, Place, is_thumb
-from kragx.evaluation.calls.tool_answers import as_json
+from kragx.evaluation.calls.logs import LoggedSpan, Place, is_thumb
+from kragx.evaluation.calls.messages import as_json
 
 __all__: list[str] = []
 

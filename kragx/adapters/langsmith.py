@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from kragx.data import GoldDataset, Run
 from kragx.data.objects import examples_gold
-from kragx.evaluation.calls.logged import LoggedSpan, Place, is_thumb
-from kragx.evaluation.calls.tool_answers import as_json
+from kragx.evaluation.calls.logs import LoggedSpan, Place, is_thumb
+from kragx.evaluation.calls.messages import as_json
 from kragx.evaluation.evaluation import Evaluation
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import to_jsonable

@@ -17,10 +17,8 @@ from kragx.data import GoldDataset, Retrieved, Run
 from kragx.data.formats.jsonl import foreign_json
 from kragx.data.objects import first_named
 from kragx.evaluation.calls.call import Call, searches_made
-from kragx.evaluation.calls.logged import moment
-from kragx.evaluation.calls.logs import LogReader, records, warn_of
-from kragx.evaluation.calls.messages import why_failed
-from kragx.evaluation.calls.tool_answers import plain, words_of
+from kragx.evaluation.calls.logs import LogReader, moment, records, warn_of
+from kragx.evaluation.calls.messages import plain, why_failed, words_of
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.printing import message
 
@@ -128,24 +126,25 @@ def _calls(
                         remedy="where sessions stand in one log each record needs a session_id",
                         key=key[1],
                     )
-                waiting[key] = call = _call(text, time, unit)
-                calls.append((text, call))
+                match text.get("params"):
+                    case {"name": str(tool), **params}:
+                        words = words_of(params.get("arguments"))
+                    case _:
+                        raise DataError(
+                            "a call of a tool without its name: {message}", message=shorten(text)
+                        )
+            waiting[key] = call = Call(
+                tool, "tool", words, place=None, started=time, error=None, unit=unit
+            )
+            calls.append((text, call))
         elif "method" in text:
             others.add(key)
         # While a call waits for what it asked of the client, an error is of that.
-        elif key not in waiting or not _is_of_tool(text, key in others):
-            others.discard(key)
-        else:
+        elif key in waiting and _is_of_tool(text, key in others):
             _end(waiting.pop(key), text, time, reader)
+        else:
+            others.discard(key)
     return [(request, call) for request, call in calls if reader.reads(call.name)]
-
-
-def _call(text: Mapping[str, Any], time: float, unit: float | None) -> Call:
-    params = text.get("params")
-    if not isinstance(params, Mapping) or not isinstance(params.get("name"), str):
-        raise DataError("a call of a tool without its name: {message}", message=shorten(text))
-    words = words_of(params.get("arguments"))
-    return Call(params["name"], "tool", words, place=None, started=time, error=None, unit=unit)
 
 
 def _end(call: Call, text: Mapping[str, Any], time: float, reader: LogReader) -> None:

@@ -21,16 +21,17 @@ from kragx.evaluation.calls.messages import (
     ToolAnswer,
     ToolCall,
     UserWords,
+    compact,
     events_of,
+    plain,
 )
-from kragx.evaluation.calls.tool_answers import compact, plain
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.printing import message
 
 __all__ = ["read_messages"]
 
-_Chat = tuple[str | None, Sequence[Any]]
-"""The messages of a chat, behind the id that it says of its last question."""
+_Chat = tuple[str, str | None, Sequence[Any]]
+"""The messages of a chat, behind its place and the id that it says of its last question."""
 
 
 def read_messages(
@@ -82,9 +83,17 @@ def read_messages(
         raise UsageError("chats is a mapping", remedy="pass a list of chats, or a file")
     results: dict[str, Retrieved] = {}
     n_others = n_again = 0
-    for place, chat in _longest([*_chats(chats, reader)]):
+    latest: dict[tuple[str | None, tuple[str, ...]], _Chat] = {}
+    for chat in _chats(chats, reader):
+        texts = tuple(map(_canonical, chat[2]))
+        # Logs hold each request with all before it, so a chat may go on any beginning of this one;
+        # one with another id asks another question.
+        for length in range(1, len(texts) + 1):
+            latest.pop((chat[1], texts[:length]), None)
+        latest[chat[1], texts] = chat
+    for place, chat_id, messages in latest.values():
         with inside(path=place):
-            for question, events in _turns(chat, questions, by_id=query_id is not None):
+            for question, events in _turns(messages, questions, reader, chat_id):
                 n_others += question is None
                 n_again += question in results
                 if question is not None:
@@ -105,7 +114,7 @@ def read_messages(
     return run
 
 
-def _chats(chats: str | Path | Iterable[object], reader: LogReader) -> Iterator[tuple[str, _Chat]]:
+def _chats(chats: str | Path | Iterable[object], reader: LogReader) -> Iterator[_Chat]:
     for place, record in records(chats, "chat"):
         messages: Any = record
         if isinstance(record, Mapping):
@@ -126,34 +135,19 @@ def _chats(chats: str | Path | Iterable[object], reader: LogReader) -> Iterator[
                 remedy='each is a list of messages, or {{"messages": [...]}}',
                 record=shorten(record),
             )
-        yield place, (reader.id_in(record if isinstance(record, Mapping) else {}), messages)
+        yield place, reader.id_in(record if isinstance(record, Mapping) else {}), messages
 
 
 def _in_response(response: object) -> Sequence[object]:
     """The messages of what an API answered."""
-    fields = plain(response)
-    if isinstance(fields, (list, tuple)):
-        return fields
-    match fields:
+    match plain(response):
+        case [*items] | {"output": [*items]}:
+            return items
         case {"choices": [{"message": entry}, *_]}:
             return [entry]
-        case {"output": [*items]}:
-            return items
-        case {"role": _}:
-            return [fields]
+        case {"role": _} as entry:
+            return [entry]
     return ()
-
-
-def _longest(chats: Sequence[tuple[str, _Chat]]) -> list[tuple[str, _Chat]]:
-    """Those that no later one goes on; one with another id asks another question."""
-    latest: dict[tuple[str | None, tuple[str, ...]], tuple[str, _Chat]] = {}
-    for place, (query_id, messages) in chats:
-        texts = tuple(map(_canonical, messages))
-        # Logs hold each request with all before it, so a chat may go on any beginning of this one.
-        for length in range(1, len(texts) + 1):
-            latest.pop((query_id, texts[:length]), None)
-        latest[query_id, texts] = place, (query_id, messages)
-    return [*latest.values()]
 
 
 def _canonical(entry: object) -> str:
@@ -165,14 +159,13 @@ def _canonical(entry: object) -> str:
 
 
 def _turns(
-    chat: _Chat, questions: KnownQuestions, *, by_id: bool
+    messages: Sequence[Any], questions: KnownQuestions, reader: LogReader, chat_id: str | None
 ) -> Iterator[tuple[str | None, list[Event]]]:
     """The questions of a chat, None for one of nobody's, each with what happened behind it.
 
     Raises:
         DataError: a message is none.
     """
-    query_id, messages = chat
     turns: list[tuple[str, list[Event]]] = []
     for event in (event for entry in messages for event in events_of(entry)):
         if not isinstance(event, UserWords):
@@ -183,10 +176,10 @@ def _turns(
             turns.append((event.text, []))
     texts = [text for text, _ in turns]
     for number, (text, events) in enumerate(turns):
-        if not by_id:
+        if reader.query_id is None:
             yield questions.of_text(text, texts[:number]), events
         else:
-            yield questions.of_id(query_id) if number == len(turns) - 1 else None, events
+            yield questions.of_id(chat_id) if number == len(turns) - 1 else None, events
 
 
 def _retrieved(events: Sequence[Event], reader: LogReader) -> Retrieved:
@@ -205,8 +198,11 @@ def _retrieved(events: Sequence[Event], reader: LogReader) -> Retrieved:
                     name, "tool", query, message=step, place=None, started=step, error=None
                 )
                 calls += [by_id[call_id]] if reader.reads(name) else []
-            case ToolAnswer(call_id) if call_id in by_id:
-                _end(by_id[call_id], event, reader)
+            case ToolAnswer(call_id, content, error, artifact) if call_id in by_id:
+                call = by_id[call_id]
+                call.error = error
+                if error is None and reader.reads(call.name):
+                    call.documents = reader.documents(content, artifact)
             case Cited(sources):
                 cited = sources
                 continue  # words between calls are no step
@@ -215,10 +211,3 @@ def _retrieved(events: Sequence[Event], reader: LogReader) -> Retrieved:
     if cited and searches:
         searches[-1] = replace(searches[-1], read=cited)
     return Retrieved(searches=tuple(searches), has_list=False)
-
-
-def _end(call: Call, answer: ToolAnswer, reader: LogReader) -> None:
-    """What came of a call: documents, or an error."""
-    call.error = answer.error
-    if answer.error is None and reader.reads(call.name):
-        call.documents = reader.documents(answer.content, answer.artifact)

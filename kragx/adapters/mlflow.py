@@ -60,7 +60,10 @@ def log(
     """
     with needing("mlflow", "kragx.adapters.mlflow"):
         import mlflow
-    evaluations, comparison = _parts(result)
+    of_several = getattr(result, "evaluations", None)
+    evaluations: list[Any] = [result] if of_several is None else [*of_several.values()]
+    # Of a single one with itself alone.
+    comparison = getattr(result, "comparison", None) or compare(evaluations)
     several = len(evaluations) > 1
     metrics = _renamed(
         (f"{evaluation.name}/{name}" if several else name, value)
@@ -79,14 +82,6 @@ def log(
             _write(evaluations, comparison, Path(place), figures=figures)
             mlflow.log_artifacts(place, folder)
     return run_id
-
-
-def _parts(result: Evaluation | Evaluations) -> tuple[list[Evaluation], Comparison]:
-    """The evaluations, and their comparison; of a single one with itself alone."""
-    several = getattr(result, "evaluations", None)
-    if several is None:
-        return [result], compare([result])  # type: ignore[list-item]
-    return list(several.values()), result.comparison  # type: ignore[union-attr]
 
 
 def _metrics(evaluation: Evaluation, *, has_failed: bool) -> Iterator[tuple[str, float]]:

@@ -23,8 +23,7 @@ from kragx.data import (
 )
 from kragx.data.runs import answer_of
 from kragx.data.search_records import searches_of
-from kragx.evaluation.answers import collected, is_reply, reason_of
-from kragx.evaluation.asking import Asking
+from kragx.evaluation.answers import Asking, collected, is_reply, reason_of
 from kragx.evaluation.calls.call import CallRecording, searches_beside, stages_of
 from kragx.evaluation.calls.recorder import LOST, at_work, recorded
 from kragx.evaluation.copies import warn_of_copies
@@ -284,8 +283,7 @@ class _Interview:
                 self.failed[query.id] = heard(SurrogateRepair(), has_list=False).searches
             else:
                 # Whoever asks waits for every attempt.
-                retrieved = self._answered(answer, query, before + took, recording, repair)
-                break
+                return self._answered(answer, query, before + took, recording, repair)
         return retrieved
 
     async def _ask(self, query: Query) -> tuple[Any, float]:
@@ -356,9 +354,7 @@ class _Interview:
         try:
             searches = None if self.asking.paths else searches_of(answer, repair)
             if searches is not None:  # it says itself what was searched for
-                stages = self._stages(recording)
-                told = replace(answer_of(searches), seconds=seconds, stages=stages)
-                return self._told(told, repair)
+                return self._told(replace(answer_of(searches), seconds=seconds), recording, repair)
             if recording.has_lost:
                 raise DataError(LOST)
             try:
@@ -393,16 +389,15 @@ class _Interview:
         """
         name = self.retriever.name if self.retriever.is_runnable else None
         searches = searches_beside(recording.calls, has_list=has_list, name=name)
-        stages = self._stages(recording)
-        answer = Retrieved(stages=stages, searches=searches, has_list=has_list, **fields)
-        return self._told(answer, repair)
+        answer = Retrieved(searches=searches, has_list=has_list, **fields)
+        return self._told(answer, recording, repair)
 
-    def _stages(self, recording: CallRecording) -> tuple[Stage, ...]:
-        return stages_of(recording.calls) if self.asking.stages else ()
-
-    def _told(self, answer: Retrieved, repair: SurrogateRepair) -> Retrieved:
-        """The same with the reasons of failures as everybody may read them."""
-        if answer.error is None and not (answer.stages or answer.searches):
+    def _told(
+        self, answer: Retrieved, recording: CallRecording, repair: SurrogateRepair
+    ) -> Retrieved:
+        """The same with its stages, and the reasons of failures as everybody may read them."""
+        stages = stages_of(recording.calls) if self.asking.stages else ()
+        if answer.error is None and not (stages or answer.searches):
             return answer
 
         def reason(error: str | None) -> str | None:
@@ -427,7 +422,7 @@ class _Interview:
         return replace(
             answer,
             error=reason(answer.error),
-            stages=masked(answer.stages),
+            stages=masked(stages),
             searches=tuple(searches),
         )
 

@@ -5,6 +5,7 @@ import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
@@ -74,8 +75,9 @@ def adapted(retriever: Any, field: str = "retriever") -> Adapter:
     invoke, ainvoke = getattr(retriever, "invoke", None), getattr(retriever, "ainvoke", None)
     is_runnable = invoke is not None or ainvoke is not None
     if is_runnable:
-        if hasattr(retriever, "afunc") and not hasattr(retriever, "func"):
-            invoke = None  # that of a RunnableLambda made of an asynchronous function fails
+        # That of a RunnableLambda made of an asynchronous function fails.
+        is_awaited = hasattr(retriever, "afunc") and not hasattr(retriever, "func")
+        invoke = None if is_awaited else invoke
     elif callable(retriever):
         invoke, ainvoke = _either(retriever)
     elif _is_pipeline(retriever):
@@ -128,25 +130,18 @@ def _method(retriever: Any, field: str) -> tuple[Call | None, Call | None]:
     methods = [method for method in _METHODS if callable(getattr(retriever, method, None))]
     for method in methods:
         call = getattr(retriever, method)
-        if _takes_question(call):
-            blocks, awaited = _either(call)
-            return blocks, awaited or getattr(retriever, f"a{method}", None)
+        with suppress(TypeError, ValueError):  # it needs more than one argument
+            inspect.signature(call).bind("question")
+            first = next(iter(_parameters(call).values()))
+            if first.kind is not first.VAR_POSITIONAL:
+                blocks, awaited = _either(call)
+                return blocks, awaited or getattr(retriever, f"a{method}", None)
     problem = f"{name} cannot be asked"
     remedy = "pass a retriever of LangChain, LlamaIndex or Haystack, or a function from a question"
     if methods:
         problem = f"{name}.{methods[0]} does not take a question alone"
         remedy = f"pass a function: lambda question: {name.lower()}.{methods[0]}(...)"
     raise UsageError(problem, field=field, remedy=remedy)
-
-
-def _takes_question(call: Call) -> bool:
-    """Whether a call needs one argument, or takes one at least, that stands first."""
-    try:
-        inspect.signature(call).bind("question")
-    except (TypeError, ValueError):
-        return False
-    first = next(iter(inspect.signature(call).parameters.values()))
-    return first.kind is not first.VAR_POSITIONAL
 
 
 def store_name(value: Any) -> str:

@@ -16,7 +16,6 @@ from kragx.data import Doc, Retrieved, Run, Search, Stage, last_stages
 from kragx.data.searches import distinct_by_identity
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import gold_outcome
-from kragx.metrics import Bools
 from kragx.metrics.search_table import Places, SearchTable, ends, on_places
 
 ANSWER = "answer"
@@ -126,41 +125,29 @@ def _of_tool(tool: str, searches: Sequence[Search]) -> Iterable[Stage]:
         for stage in search.stages:
             within.setdefault(stage.name, []).append(stage)
     for name, stages in within.items():
-        yield Stage(
-            _within(tool, name),
-            tuple(dict.fromkeys(_within(tool, own) for stage in stages for own in stage.inputs)),
-            _distinct(stage.documents for stage in stages),
-            _sum(stage.seconds for stage in stages),
-            _every(stage.error for stage in stages),
-        )
+        inputs = (source for stage in stages for source in stage.inputs)
+        yield _together(f"{tool} > {name}", tool, inputs, stages)
     last = (stage.name for search in searches for stage in last_stages(search.stages))
-    yield Stage(
-        tool,
-        tuple(dict.fromkeys(_within(tool, name) for name in last)),
-        _distinct(search.documents or () for search in searches),
-        _sum(search.seconds for search in searches),
-        _every(search.error for search in searches),
+    yield _together(tool, tool, last, searches)
+
+
+def _together(
+    name: str, tool: str, inputs: Iterable[str], steps: Sequence[Search | Stage]
+) -> Stage:
+    """What the same step returned in all searches of a tool, or these did."""
+    seconds, errors = [step.seconds for step in steps], [step.error for step in steps]
+    return Stage(
+        name,
+        tuple(dict.fromkeys(f"{tool} > {source}" for source in inputs)),
+        _distinct(step.documents or () for step in steps),
+        # Times of some alone would pass for the time of all; failed has what did so every time.
+        None if None in seconds else sum(filter(None, seconds)),
+        None if None in errors else errors[0],
     )
-
-
-def _within(tool: str, stage: str) -> str:
-    return f"{tool} > {stage}"
 
 
 def _distinct(lists: Iterable[Sequence[Doc]]) -> tuple[Doc, ...]:
     return distinct_by_identity(chain.from_iterable(lists))
-
-
-def _sum(seconds: Iterable[float | None]) -> float | None:
-    known = list(seconds)
-    # Times of some alone would pass for the time of all.
-    return None if None in known else sum(filter(None, known))
-
-
-def _every(errors: Iterable[str | None]) -> str | None:
-    """The first error, where all of them failed."""
-    known = list(errors)
-    return None if None in known else known[0]
 
 
 def matches_of_lists(final: Evaluation, run: Run, tools: Sequence[str]) -> Mapping[str, Evaluation]:
@@ -180,7 +167,13 @@ def matches_of_lists(final: Evaluation, run: Run, tools: Sequence[str]) -> Mappi
         ],
         np.int64,
     )
-    places = {tool: _some(table, of_search == number) for tool, number in numbers.items()}
+    # The lists of the searches of each tool, one behind the other.
+    search, _ = table.entries
+    places = {}
+    for tool, number in numbers.items():
+        entries = ((of_search == number) & (table.measured | table.failed))[search]
+        n_docs = np.bincount(table.query[search[entries]], minlength=len(table.start) - 1)
+        places[tool] = Places(ends(n_docs), table.docs[entries], np.ones(len(n_docs), bool))
     if len(tools) > 1:
         places[ALL] = table.places("all")
     places[ANSWER] = _read(table)
@@ -195,14 +188,6 @@ def matches_of_lists(final: Evaluation, run: Run, tools: Sequence[str]) -> Mappi
         )
         for name, own in places.items()
     }
-
-
-def _some(table: SearchTable, is_chosen: Bools) -> Places:
-    """The lists of some searches, one behind the other."""
-    search, _ = table.entries
-    entries = (is_chosen & (table.measured | table.failed))[search]
-    n_docs = np.bincount(table.query[search[entries]], minlength=len(table.start) - 1)
-    return Places(ends(n_docs), table.docs[entries], np.ones(len(n_docs), bool))
 
 
 def _read(table: SearchTable) -> Places:
@@ -242,25 +227,20 @@ def search_outcomes(evaluation: Evaluation) -> Mapping[str, list[int]]:
     after the last that brought new gold. ``unread``: a search brought gold that was not read.
     Nothing where no searches are known.
     """
-    if evaluation.searches is None:
+    if (searches := evaluation.searches) is None:
         return {}
     first_run = replace(evaluation, runs=())  # whose searches those are
     measured = first_run.with_metrics(["rescue", "evidence_recall", "waste"])
     values = {scores.spec.metric.name: scores.values for scores in measured.scores}
-    outcomes = {
-        "rescued": values["rescue"] == 1,
-        "in_vain": values["evidence_recall"] == 0,
-        "wasted": values["waste"] > 0,
-        "unread": _has_unread(evaluation, evaluation.searches),
-    }
-    return {name: np.flatnonzero(is_so).tolist() for name, is_so in outcomes.items()}
-
-
-def _has_unread(evaluation: Evaluation, searches: SearchTable) -> Bools:
-    """(q) of which questions a search brought gold that was not read, where that is known."""
     came, read = (
         gold_outcome(replace(evaluation, table=searches.of(name))) for name in ("all", "read")
     )
     is_lost = came.relevant & (came.first > 0) & (read.first == 0)
     n_lost = np.bincount(searches.table.gold_query[is_lost], minlength=len(searches.read.is_there))
-    return (n_lost > 0) & searches.read.is_there
+    outcomes = {
+        "rescued": values["rescue"] == 1,
+        "in_vain": values["evidence_recall"] == 0,
+        "wasted": values["waste"] > 0,
+        "unread": (n_lost > 0) & searches.read.is_there,
+    }
+    return {name: np.flatnonzero(is_so).tolist() for name, is_so in outcomes.items()}

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, pairwise
 from math import inf
 from statistics import median
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from kragx.data import GoldDataset, Query, Retrieved, Run, Stage, read_dataset
+from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, Stage, read_dataset
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.lost_gold import AnswerChain, LostItem, Reason, equal_lists, gold_places
 from kragx.evaluation.ranked_lists import gold_outcome
 from kragx.evaluation.search_lists import (
     ALL,
@@ -44,6 +44,17 @@ from kragx.matchers import MatchWarning
 from kragx.metrics import MetricWarning, Profile, TextBudget
 from kragx.metrics.scores import number_of
 
+Reason = Literal["never_retrieved", "fused_away", "cut", "low", "unread", "failed"]
+"""What became of a gold item that the answer has not within k.
+
+- ``never_retrieved``: no stage, and no search, had it;
+- ``fused_away``: one of several lists had it, what was made of them not;
+- ``cut``: the list that a stage got had it, what it returned not: a filter, or a limit below k;
+- ``low``: the stage returned it deeper than k, and did not get it so;
+- ``unread``: a search had it, and it was not read;
+- ``failed``: the question was not answered, or the results lack it.
+"""
+
 
 def reasons(k: int | None) -> dict[str, str]:
     """The reasons as people read them, in their order."""
@@ -58,6 +69,23 @@ def reasons(k: int | None) -> dict[str, str]:
 
 
 USUAL_K = 10
+
+
+@dataclass(frozen=True)
+class LostItem:
+    """A gold item that the answer has not within k.
+
+    Attributes:
+        query_id: of its question.
+        gold: its position among the question's gold items, from 0.
+        reason: what became of it.
+        stage: where; None where no stage ever had it, or the question failed as a whole.
+    """
+
+    query_id: str
+    gold: int
+    reason: Reason
+    stage: str | None = None
 
 
 @dataclass(frozen=True)
@@ -253,7 +281,7 @@ def stage_losses(
     gold = read_dataset(dataset)
     criteria = Criteria.of(match=match, metrics=_metrics(k), profile=profile)
     if criteria.matcher.judges:
-        return _unsaid(run.name, criteria.label, k, [_not_judged()])
+        return _unsaid(run.name, criteria.label, k, _not_judged())
     final = evaluate_run(gold, run, criteria, corpus=corpus)
     return losses_of(final, gold, run, criteria, k=k, corpus=corpus)
 
@@ -264,7 +292,7 @@ def has_stages(run: Run) -> bool:
         # A single stage that returned just the answer says no more than the answer does.
         len(answer.stages) > 1
         or answer.searches
-        or any(not equal_lists(stage.documents, answer.documents) for stage in answer.stages)
+        or any(not _equal(stage.documents, answer.documents) for stage in answer.stages)
         for answer in run.results.values()
     )
 
@@ -298,38 +326,38 @@ def losses_of(
     unsaid = partial(_unsaid, run.name, final.match_name, depth)
     # The gold of a pool is what was retrieved.
     if "pool" in final.settings if depth is None else criteria.matcher.judges:
-        return unsaid([_not_judged()])
+        return unsaid(_not_judged())
     tools = tools_of(run) if depth is None else []
     # With searches a question that the results lack counts as in recall.
     takes_missing = depth is None and final.profile.missing != "left_out"
-    with_gold = [
-        query for query in dataset if gold_places(query) and (query.id in run or takes_missing)
-    ]
-    lists = {query.id: lists_of(run.results.get(query.id), depth, tools) for query in with_gold}
-    queries = [query for query in with_gold if lists[query.id]]
-    remarks = _left_out(len(with_gold) - len(queries), run, queries, depth)
+    lists = {
+        query.id: lists_of(run.results.get(query.id), depth, tools)
+        for query in dataset
+        if _gold_places(query) and (query.id in run or takes_missing)
+    }
+    remarks = _left_out(run, lists, depth)
+    queries = [query for query in dataset if lists.get(query.id)]
     # Of lists that are matched already nothing is matched anew.
     matched = {ANSWER: final} if depth else dict(matches_of_lists(final, run, tools))
     if criteria.matcher.judges and any(of_query.keys() - matched for of_query in lists.values()):
         remarks.append(_not_judged())
         lists = {query_id: only_lists(of_query, matched) for query_id, of_query in lists.items()}
     metrics = ["recall"] if depth is None else _metrics(k)
-    evaluate = partial(evaluate_run, criteria=criteria.measured(metrics), corpus=corpus)
+    measured = criteria.measured(metrics)
     # The longest chain says the order of all; the lists of searches stand behind their stages.
     names = dict.fromkeys(chain(*sorted(lists.values(), key=len, reverse=True)))
-    for name in names:
+    for name in [name for name in names if name not in matched]:
+        of_name = {query_id: own[name] for query_id, own in lists.items() if name in own}
         try:
-            if name not in matched:
-                matched[name] = _evaluated(final, run.name, dataset, lists, evaluate, name)
+            matched[name] = _evaluated(name, of_name, final, dataset, run, measured, corpus)
         except (DataError, UsageError) as error:
             why = visible(str(error).splitlines()[0])
-            return unsaid([message("stage {name}: {why}", name=visible(name), why=why)])
+            return unsaid(message("stage {name}: {why}", name=visible(name), why=why))
     if not matched.keys() & names.keys() - {ANSWER}:
-        return unsaid(remarks)
+        return unsaid(*remarks)
     ranks = {name: _ranks(evaluation) for name, evaluation in matched.items()}
     chains = [
-        AnswerChain(query, run.results.get(query.id), lists[query.id], ranks, depth)
-        for query in queries
+        _Chain(query, run.results.get(query.id), lists[query.id], ranks, depth) for query in queries
     ]
     shown = sorted(names, key=lambda name: (name == ANSWER, name == ALL))
     if not any(of_query.makes_answer for of_query in chains):
@@ -337,16 +365,27 @@ def losses_of(
     scores = [_score(name, chains, matched[name].with_metrics(metrics)) for name in shown]
     remarks += chain.from_iterable(_remarks(score, len(queries), depth) for score in scores)
     items = tuple(chain.from_iterable(of_query.lost() for of_query in chains))
-    n_gold = sum(len(of_query.items) for of_query in chains)
+    n_gold = sum(len(_gold_places(query)) for query in queries)
     heading = (run.name, final.match_name, depth, len(queries), n_gold, n_gold - len(items))
     return StageLosses(*heading, tuple(scores), items, tuple(remarks))
 
 
-def _left_out(n: int, run: Run, queries: Iterable[Query], k: int | None) -> list[str]:
+def _gold_places(query: Query) -> list[int]:
+    """The positions of a question's gold items."""
+    return [position for position, gold in enumerate(query.gold) if gold.grade > 0]
+
+
+def _equal(first: Sequence[Doc], second: Sequence[Doc]) -> bool:
+    """Whether two lists are of the same documents; a corpus may have given one of them texts."""
+    return [doc.identity for doc in first] == [doc.identity for doc in second]
+
+
+def _left_out(run: Run, lists: Mapping[str, Mapping[str, Stage]], k: int | None) -> list[str]:
     """How many questions nothing can be said of, and of how many nobody says what was read."""
+    n = sum(not of_query for of_query in lists.values())
     if k is not None:
         return [message("questions without stages, left out: {n}", n=n)] if n else []
-    answers = (run[query.id] for query in queries if query.id in run)
+    answers = [run[query_id] for query_id, own in lists.items() if own and query_id in run]
     n_unknown = sum(answer.error is None and read_of(answer) is None for answer in answers)
     texts = {
         message("questions without a search that gives documents, left out: {n}", n=n): n,
@@ -359,25 +398,121 @@ def _left_out(n: int, run: Run, queries: Iterable[Query], k: int | None) -> list
 
 
 def _evaluated(
-    final: Evaluation,
-    run: str,
-    dataset: GoldDataset,
-    lists: Mapping[str, Mapping[str, Stage]],
-    evaluate: Callable[[GoldDataset, Run], Evaluation],
     name: str,
+    lists: Mapping[str, Stage],
+    final: Evaluation,
+    dataset: GoldDataset,
+    run: Run,
+    criteria: Criteria,
+    corpus: object,
 ) -> Evaluation:
-    """The list of this name of each question that has it, matched as the answers were."""
+    """The lists of one name, by query id, matched as the answers were."""
     # What must not come is told of answers; what a stage held for a while is no leak.
-    asked = (replace(query, forbidden=None) for query in dataset)
-    queries = tuple(query for query in asked if name in lists.get(query.id, ()))
-    results = {query.id: Retrieved(lists[query.id][name].documents) for query in queries}
+    queries = [replace(query, forbidden=None) for query in dataset if query.id in lists]
+    results = {query.id: Retrieved(lists[query.id].documents) for query in queries}
+    of_name = Run(results, name=f"{run.name} > {name}")
     with warnings.catch_warnings():  # said of the answers already, and by the same matcher
         warnings.simplefilter("ignore", MatchWarning)
         warnings.simplefilter("ignore", MetricWarning)
-        evaluation = evaluate(GoldDataset(queries), Run(results, name=f"{run} > {name}"))
+        evaluation = evaluate_run(GoldDataset(tuple(queries)), of_name, criteria, corpus=corpus)
         threshold = final.table.threshold  # which may be another than the matcher's
         is_same = evaluation.table.threshold == threshold
         return evaluation if is_same else evaluation.at_threshold(threshold)
+
+
+def _ranks(evaluation: Evaluation) -> dict[str, list[float]]:
+    """By query id the first rank of each gold item; infinite where it was not found."""
+    first = [rank or inf for rank in gold_outcome(evaluation).first.tolist()]
+    starts = pairwise(evaluation.table.gold_start.tolist())
+    return {query_id: first[slice(*ends)] for query_id, ends in zip(evaluation.query_ids, starts)}
+
+
+class _Chain:
+    """The lists on the way to one question's answer, and which has which gold item at which rank.
+
+    Attributes:
+        query: the question.
+        answer: what it got; None where the results lack it.
+        k: how deep the answer is looked at; None for what was read.
+        lists: what its stages returned, and last the answer.
+        ranks: of each list the ranks of all gold items.
+        makes_answer: whether the answer is another list than what the last stage returned.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        answer: Retrieved | None,
+        lists: Mapping[str, Stage],
+        ranks: Mapping[str, Mapping[str, Sequence[float]]],
+        k: int | None,
+    ) -> None:
+        self.query, self.answer, self.lists, self.k = query, answer, lists, k
+        self.ranks = {name: ranks[name][query.id] for name in lists}
+        last = lists[ANSWER].inputs
+        has_failed = answer is not None and answer.error is not None
+        self.makes_answer: bool = len(last) != 1 or not (
+            has_failed or _equal(lists[last[0]].documents, lists[ANSWER].documents)
+        )
+
+    def is_deep(self, rank: float) -> bool:
+        """Whether a rank is none within k; what was read is within it at any rank."""
+        return rank > (self.k or sys.maxsize)
+
+    def lost(self) -> Iterator[LostItem]:
+        """The gold items that the answer has not within k, and where each was lost."""
+        broken = (name for name, stage in self.lists.items() if stage.error is not None)
+        failure: tuple[Reason, str | None] = ("failed", next(broken, None))
+        has_failed = self.answer is None or self.answer.error is not None
+        for item in _gold_places(self.query):
+            if self.is_deep(self.ranks[ANSWER][item]):
+                yield LostItem(self.query.id, item, *(failure if has_failed else self._at(item)))
+
+    def _at(self, item: int) -> tuple[Reason, str | None]:
+        """Why an item was lost, and at which stage: backwards from the answer."""
+        # All branches abreast: of several stages that lose it the nearest to the answer is named.
+        names, visited = [ANSWER], {ANSWER}
+        while names:
+            name = names.pop(0)
+            inputs, rank = self.lists[name].inputs, self.ranks[name][item]
+            before = min((self.ranks[source][item] for source in inputs), default=inf)
+            if name == ANSWER and self.k is None and before < rank:
+                return "unread", None
+            if rank < inf and (before == inf or not self.is_deep(before)):
+                return "low", name
+            if before < rank == inf:
+                # The first documents of a list may lack what was below k there: not they lose it.
+                output, (source, *more) = self.lists[name].documents, inputs
+                whole = self.lists[source].documents
+                is_cut = self.is_deep(before) and _equal(output, whole[: len(output)])
+                if more or not is_cut:
+                    return ("fused_away" if more else "cut"), name
+            # Back along the lists that have it; where none has, along all, as one before may.
+            having = [source for source in inputs if self.ranks[source][item] < inf]
+            names += [source for source in having or inputs if source not in visited]
+            visited.update(names)
+        return "never_retrieved", None
+
+
+def _score(name: str, chains: Sequence[_Chain], evaluation: Evaluation) -> StageScore:
+    """How much of the gold is behind a stage, or what is made of the last ones."""
+    chains = [of_query for of_query in chains if name in of_query.lists]
+    places = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
+    rows = [places[of_query.query.id] for of_query in chains]
+    weights = None if evaluation.weights is None else evaluation.weights[rows]
+    stages = [of_query.lists[name] for of_query in chains]
+    times = [stage.seconds * 1000 for stage in stages if stage.seconds is not None]
+    return StageScore(
+        name=name,
+        inputs=tuple(dict.fromkeys(chain.from_iterable(stage.inputs for stage in stages))),
+        n_questions=len(chains),
+        n_failed=sum(stage.error is not None for stage in stages),
+        milliseconds=median(times) if times else None,
+        means={
+            str(score.spec): number_of(score.spec.metric, score.values[rows], weights=weights)
+            for score in evaluation.scores
+        },
+    )
 
 
 def _remarks(score: StageScore, n_questions: int, k: int | None) -> Iterator[str]:
@@ -411,33 +546,5 @@ def _not_judged() -> str:
     )
 
 
-def _unsaid(retriever: str, match: str, k: int | None, why: Iterable[str]) -> StageLosses:
-    return StageLosses(retriever, match, k, 0, 0, 0, (), (), tuple(why))
-
-
-def _ranks(evaluation: Evaluation) -> dict[str, list[float]]:
-    """By query id the first rank of each gold item; infinite where it was not found."""
-    first = [rank or inf for rank in gold_outcome(evaluation).first.tolist()]
-    starts = pairwise(evaluation.table.gold_start.tolist())
-    return {query_id: first[slice(*ends)] for query_id, ends in zip(evaluation.query_ids, starts)}
-
-
-def _score(name: str, chains: Iterable[AnswerChain], evaluation: Evaluation) -> StageScore:
-    """How much of the gold is behind a stage, or what is made of the last ones."""
-    chains = [of_query for of_query in chains if name in of_query.lists]
-    places = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
-    rows = [places[of_query.query_id] for of_query in chains]
-    weights = None if evaluation.weights is None else evaluation.weights[rows]
-    stages = [of_query.lists[name] for of_query in chains]
-    times = [stage.seconds * 1000 for stage in stages if stage.seconds is not None]
-    return StageScore(
-        name=name,
-        inputs=tuple(dict.fromkeys(chain.from_iterable(stage.inputs for stage in stages))),
-        n_questions=len(chains),
-        n_failed=sum(stage.error is not None for stage in stages),
-        milliseconds=median(times) if times else None,
-        means={
-            str(score.spec): number_of(score.spec.metric, score.values[rows], weights=weights)
-            for score in evaluation.scores
-        },
-    )
+def _unsaid(retriever: str, match: str, k: int | None, *why: str) -> StageLosses:
+    return StageLosses(retriever, match, k, 0, 0, 0, (), (), why)

@@ -49,8 +49,7 @@ if TYPE_CHECKING:
         is_mean as is_mean,
         valueless as valueless,
     )
-    from kragx.metrics.search_table import SearchTable
-    from kragx.metrics.search_view import SearchView
+    from kragx.metrics.search_table import SearchTable, SearchView
     from kragx.metrics.spec import Metric, MetricSpec, Option
 
 __all__ = [
@@ -90,7 +89,6 @@ _MODULES = (
     "profiles",
     "match_table",
     "search_table",
-    "search_view",
     "evidence",
     "spec",
     "scores",

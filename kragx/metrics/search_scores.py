@@ -14,15 +14,14 @@ from functools import cache
 
 import numpy as np
 
-from kragx.data.lists import Bools, Floats
+from kragx.data.lists import Bools
 from kragx.ground.errors import UsageError
 from kragx.metrics.evidence import Evidence
 from kragx.metrics.intervals import Ratio
 from kragx.metrics.match_table import MatchTable
 from kragx.metrics.profiles import Profile
 from kragx.metrics.scores import MetricScores, Unknown, with_bounds, with_no_gold
-from kragx.metrics.search_table import SearchTable
-from kragx.metrics.search_view import SearchView
+from kragx.metrics.search_table import SearchTable, SearchView
 from kragx.metrics.spec import MetricSpec
 
 
@@ -85,26 +84,15 @@ def _scored(
             )
         values = np.where(concerned, result, np.nan)
         if metric.better == "higher":  # such a one is 0 where nothing is found
-            values = _of_all(values, search_view, spec, profile, probes)
+            # As metrics of lists have questions without gold; one for which anything came in the
+            # end did not abstain, and one of which nobody knows what came has no value.
+            is_empty = (search_view.n_gold == 0) & search_view.is_known(spec.rank) & ~probes
+            values, n_came = np.where(is_empty, 0.0, values), searches.n_came
+            values = with_no_gold(values, is_empty, searches.table, n_came, spec, profile)
         number = metric.number(values, weights)
         return MetricScores(spec, values, number, counts=counts, weights=weights)
 
     return [score(spec) for spec in specs]
-
-
-def _of_all(
-    values: Floats, view: SearchView, spec: MetricSpec, profile: Profile, probes: Bools
-) -> Floats:
-    """(q) the values with those of questions without gold, as metrics of lists have them.
-
-    One for which anything came in the end did not abstain. One of which nobody knows what came has
-    no value.
-    """
-    is_known = view.is_known(spec.rank)
-    is_empty = (view.n_gold == 0) & is_known & ~probes
-    searches = view.searches
-    values = np.where(is_empty, 0.0, values)
-    return with_no_gold(values, is_empty, searches.table, searches.n_came, spec, profile)
 
 
 def _between(unknown: Unknown, low: MetricScores, high: MetricScores) -> MetricScores:
@@ -158,8 +146,7 @@ def _percentile_between(is_open: Bools, low: MetricScores, high: MetricScores) -
     )
     if lowest is None or highest is None:
         return low
-    bounds = lowest, highest
     values = np.where((low.values == high.values) & ~is_open, low.values, np.nan)
-    if bounds[0] == bounds[1]:
-        return replace(low, values=values, mean=bounds[0])
-    return replace(low, values=values, mean=None, bounds=bounds)
+    if lowest == highest:
+        return replace(low, values=values, mean=lowest)
+    return replace(low, values=values, mean=None, bounds=(lowest, highest))

@@ -5,7 +5,6 @@ known of a question's searches it has no value. Who failed found nothing.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Literal
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from kragx.ground.printing import message
 from kragx.metrics.intervals import Ratio
 from kragx.metrics.match_table import ratio
 from kragx.metrics.ranking_metrics import NEED, REL
-from kragx.metrics.search_view import NEVER, SearchView
+from kragx.metrics.search_table import NEVER, Cost, SearchView
 from kragx.metrics.spec import Metric, MetricSpec, Option, number, of_sums
 from kragx.metrics.weights import counting
 
@@ -82,8 +81,7 @@ FIRST_SEARCH = Metric(
 
 
 def _in_vain(values: Floats, counts: Mapping[str, int]) -> str:
-    n = counts.get("n_in_vain", 0)
-    return message("in vain: {n}", n=n) if n else ""
+    return message("in vain: {n}", n=n) if (n := counts.get("n_in_vain", 0)) else ""
 
 
 def _rescue(view: SearchView, spec: MetricSpec) -> Floats:
@@ -167,28 +165,15 @@ REPEATED = Metric(
 # not found is censored: it took longer than anything, and never cheap. So there are percentiles
 # alone of what it took, and of costs a sum over a sum.
 
-Cost = Literal["tokens", "seconds", "searches"]
-"""What a search takes."""
-
-
-def _total(view: SearchView, steps: Floats) -> Floats:
-    """(q) what all steps of each question cost; NaN where that is not known.
-
-    Of a question that failed these are the searches before that; without any nobody knows.
-    """
-    is_lost = ~view.searches.table.answered & (view.searches.n_searches == 0)
-    return np.where(is_lost, np.nan, view.until(steps))
-
-
-def _steps(view: SearchView, cost: Cost) -> Floats:
-    """(s) what each step costs; of searches one that was tried again counts once."""
-    if cost == "searches":
-        return view.step_lanes
-    return view.step_tokens if cost == "tokens" else view.step_seconds
-
 
 def _measured(view: SearchView) -> Bools:
     return (view.n_gold > 0) & view.is_known()
+
+
+def _uncounted(view: SearchView, spec: MetricSpec, costs: Floats) -> Mapping[str, int]:
+    """Of how many questions nobody says what they cost (q), or what their searches brought."""
+    n_uncounted = int((_measured(view) & np.isnan(costs)).sum())
+    return {"n_uncounted": n_uncounted, **_unmeasured(view, spec)}
 
 
 def percentile(percent: int) -> Callable[[Floats, Floats | None], float | None]:
@@ -208,17 +193,16 @@ def percentile(percent: int) -> Callable[[Floats, Floats | None], float | None]:
 
 def _to_evidence(cost: Cost, percent: int, meaning: str) -> Metric:
     def values(view: SearchView, spec: MetricSpec) -> Floats:
-        last, steps = view.first_step(spec["need"]), _steps(view, cost)
-        costs = np.where(last == NEVER, np.inf, view.until(steps, last))
+        last = view.first_step(spec["need"])
+        costs = np.where(last == NEVER, np.inf, view.until(cost, last))
         # Were those alone left out whose last steps say nothing, more would seem found.
-        is_counted = ~np.isnan(_total(view, steps)) | ~view.searches.table.answered
+        is_counted = ~np.isnan(view.until(cost)) | ~view.searches.table.answered
         return np.where(_measured(view) & is_counted, costs, np.nan)
 
     def counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
         costs = values(view, spec)
-        uncounted = _measured(view) & np.isnan(costs)
-        n_never, n_uncounted = int(np.isinf(costs).sum()), int(uncounted.sum())
-        return {"n_never": n_never, "n_uncounted": n_uncounted, **_unmeasured(view, spec)}
+        n_never = int(np.isinf(costs).sum())
+        return {"n_never": n_never, **_uncounted(view, spec, costs)}
 
     return Metric(
         name=f"{cost}_to_evidence" + ("" if percent == 50 else f"_p{percent}"),
@@ -256,12 +240,7 @@ SECONDS_TO_EVIDENCE_P90 = _to_evidence(
 
 def _per_gold(cost: Cost, meaning: str) -> Metric:
     def ratio(view: SearchView, spec: MetricSpec) -> Ratio:
-        total = _total(view, _steps(view, cost))
-        return Ratio(total, view.n_found.astype(np.float64)).of(_measured(view))
-
-    def counts(view: SearchView, spec: MetricSpec) -> Mapping[str, int]:
-        uncounted = _measured(view) & np.isnan(_total(view, _steps(view, cost)))
-        return {"n_uncounted": int(uncounted.sum()), **_unmeasured(view, spec)}
+        return Ratio(view.until(cost), view.n_found.astype(np.float64)).of(_measured(view))
 
     return Metric(
         name=f"{cost}_per_gold",
@@ -269,7 +248,7 @@ def _per_gold(cost: Cost, meaning: str) -> Metric:
         formula=f"{cost} of all questions / gold items found in them, all over all",
         meaning=meaning,
         from_searches=ratio,
-        counts=counts,
+        counts=lambda view, spec: _uncounted(view, spec, view.until(cost)),
         number=of_sums,
         apart=False,
         options={"rel": REL},

@@ -19,7 +19,7 @@ from kragx.metrics.evidence import Cut, Evidence, TextBudget
 from kragx.metrics.intervals import Kind, Ratio
 from kragx.metrics.match_table import PooledCounts, TableView
 from kragx.metrics.profiles import KRAGX, Profile
-from kragx.metrics.search_view import SearchView
+from kragx.metrics.search_table import SearchView
 from kragx.metrics.weights import weighted_mean
 
 Reads = Literal[

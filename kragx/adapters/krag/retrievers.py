@@ -1,15 +1,39 @@
-"""K-RAG's BM25 retriever."""
+"""K-RAG's document and BM25 retriever."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.runnables import Runnable, RunnableConfig
 
-from kragx.adapters.krag.document import KragDocument
-from kragx.data import FunctionTokenizer, Tokenizer, WhitespaceTokenizer, tokenizer
+from kragx.data import FunctionTokenizer, WhitespaceTokenizer, tokenizer
 from kragx.evaluation.retrievers import Bm25Index
 from kragx.ground.errors import DataError, check_whole, shorten
+
+
+class KragDocument(Document):
+    """A LangChain `Document` whose arguments may be positional, as in K-RAG.
+
+    Examples:
+        >>> from kragx import KragDocument
+        >>> KragDocument("the answer").page_content
+        'the answer'
+    """
+
+    def __init__(
+        self,
+        page_content: str,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        id: str | None = None,  # noqa: A002  # LangChain's name for it
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(page_content=page_content, metadata=dict(metadata or {}), id=id, **kwargs)
+
+    def get_summary(self) -> str:
+        """The first 100 characters, and three dots if there are more."""
+        text = self.page_content
+        return text if len(text) <= 100 else text[:100] + "..."
 
 
 class KiWiBM25RetrieverWithScore(Runnable[str, list[KragDocument]]):
@@ -56,7 +80,13 @@ class KiWiBM25RetrieverWithScore(Runnable[str, list[KragDocument]]):
         self.kiwi_tokenizer = kiwi_tokenizer
         self.threshold = threshold
         texts = [doc.page_content for doc in self.documents]
-        self._index = Bm25Index(texts, _krag_tokenizer(kiwi_tokenizer), type(self).__name__)
+        words = WhitespaceTokenizer() if kiwi_tokenizer is None else kiwi_tokenizer
+        # `tokenize` tells Kiwi, whose tokens carry a form; tokenizers of kragx have `tokens`.
+        if hasattr(words, "tokenize"):
+            words = FunctionTokenizer(
+                lambda text: [token.form for token in kiwi_tokenizer.tokenize(text)]
+            )
+        self._index = Bm25Index(texts, tokenizer(words), type(self).__name__)
 
     def invoke(  # type: ignore[override]  # the question is `query` in K-RAG
         self, query: str, config: RunnableConfig | None = None, **kwargs: Any
@@ -71,12 +101,3 @@ class KiWiBM25RetrieverWithScore(Runnable[str, list[KragDocument]]):
             KragDocument(doc.page_content, {**doc.metadata, "bm25_score": score}, id=doc.id)
             for doc, score in ((self.documents[place], score) for place, score in best)
         ]
-
-
-def _krag_tokenizer(spec: Any) -> Tokenizer:
-    if spec is None:
-        return WhitespaceTokenizer()
-    # `tokenize` tells Kiwi, whose tokens carry a form; tokenizers of kragx have `tokens`, of texts.
-    if not hasattr(spec, "tokenize"):
-        return tokenizer(spec)
-    return FunctionTokenizer(lambda text: [token.form for token in spec.tokenize(text)])

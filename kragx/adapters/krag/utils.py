@@ -10,7 +10,6 @@ from functools import partial
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from kragx.adapters.krag.document import KragDocument
 from kragx.adapters.krag.evaluators import (
     KRAG_METRICS,
     ROUGE_METHODS,
@@ -19,6 +18,7 @@ from kragx.adapters.krag.evaluators import (
     OfflineRetrievalEvaluators,
     RougeOfflineRetrievalEvaluators,
 )
+from kragx.adapters.krag.retrievers import KragDocument
 from kragx.data import GoldDataset, Retrieved
 from kragx.evaluation.retrieve import retrieve
 from kragx.evaluation.retriever_adapters import adapted
@@ -215,8 +215,8 @@ def _scores(
         for key, mean in evaluator.averages(name, of_metric).items():
             means[f"{key}@{k}"] = nan if mean is None else mean
             columns[f"{key}@{k}"] = [values.get(row, nan) for row in range(len(answers))]
-    n_failed = sum(answer.error is not None for answer in answers)
-    return {**means, "n_scored": len(scored), "n_failed": n_failed}, columns
+    failures = [answer for answer in answers if answer.error is not None]
+    return {**means, "n_scored": len(scored), "n_failed": len(failures)}, columns
 
 
 def _check(k: object, retrievers: object, ensemble: bool, weights: Sequence[float] | None) -> None:
@@ -246,24 +246,17 @@ def _cut_at(retriever: Any, k: int) -> Iterator[Any]:
         yield retriever.with_config(configurable={"search_kwargs": options})
         return
     with ExitStack() as stack:
-        for fields, name, value in _cuts(retriever, k):
-            stack.callback(fields.__setitem__, name, fields[name])
-            fields[name] = value
+        # Not a copy, which would lose what a retriever keeps (an index built at first use), and not
+        # setattr, which a frozen model refuses and any pydantic model remembers.
+        inner = retriever
+        while isinstance(fields := getattr(inner, "__dict__", None), dict):
+            kwargs = fields.get("search_kwargs")
+            cut: dict[str, Any] = {"k": k} if isinstance(fields.get("k"), int) else {}
+            cut |= {"search_kwargs": {**kwargs, "k": k}} if isinstance(kwargs, Mapping) else {}
+            stack.callback(fields.update, {name: fields[name] for name in cut})
+            fields.update(cut)
+            inner = fields.get("retriever")
         yield retriever
-
-
-def _cuts(retriever: Any, k: int) -> Iterator[tuple[dict[str, Any], str, Any]]:
-    """The fields that say how many documents to return, each with the value for k."""
-    # Not a copy, which would lose what a retriever keeps (an index built at first use), and not
-    # setattr, which a frozen model refuses and any pydantic model remembers.
-    fields = getattr(retriever, "__dict__", None)
-    if not isinstance(fields, dict):
-        return
-    if isinstance(fields.get("k"), int):
-        yield fields, "k", k
-    if isinstance(fields.get("search_kwargs"), Mapping):
-        yield fields, "search_kwargs", {**fields["search_kwargs"], "k": k}
-    yield from _cuts(fields.get("retriever"), k)
 
 
 def _fused(answers: Sequence[Retrieved], weights: Sequence[float] | None, k: int) -> Retrieved:

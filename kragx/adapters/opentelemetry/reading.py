@@ -8,17 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kragx.adapters.opentelemetry.span import (
-    Place,
-    TraceSpan,
-    first_of,
-    spans_in,
-)
+from kragx.adapters.opentelemetry.span import TraceSpan, first_of, spans_in
 from kragx.data import GoldDataset, Retrieved, Run
-from kragx.evaluation.calls.call import Call, outermost, searches_made, stages_of
-from kragx.evaluation.calls.logs import KnownQuestions, warn_of
-from kragx.evaluation.calls.messages import tool_message
-from kragx.evaluation.calls.tool_answers import as_json
+from kragx.evaluation.calls.call import Call, searches_made, stages_of
+from kragx.evaluation.calls.logs import KnownQuestions, Place, warn_of
+from kragx.evaluation.calls.messages import as_json, tool_message
 from kragx.ground.errors import DataError, shorten
 from kragx.ground.printing import message
 
@@ -104,7 +98,7 @@ class _Turn:
         name: of the run that it belongs to.
         query_id: the question's.
         trace: in which it stands.
-        around: the outermost span that says the question; None where only searches do.
+        root: the outermost span that says the question; None where only searches do.
         is_agents: whether an agent searched.
         searches: the calls of tools and retrievers that stand within no other.
         calls: these and all within them, in the order in which they began.
@@ -113,7 +107,7 @@ class _Turn:
     name: str
     query_id: str
     trace: str
-    around: TraceSpan | None
+    root: TraceSpan | None
     is_agents: bool = False
     searches: list[Call] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
@@ -121,8 +115,7 @@ class _Turn:
     @property
     def started(self) -> float:
         """When the first of it began."""
-        calls = self.searches if self.around is None else [self.around.call]
-        return min(call.started for call in calls)
+        return min(call.started for call in ([self.root] if self.root else self.searches))
 
 
 def _answer(turn: _Turn) -> Retrieved:
@@ -132,13 +125,18 @@ def _answer(turn: _Turn) -> Retrieved:
         stages = stages_of(turn.calls) if len(turn.calls) > 1 else ()
         return Retrieved(call.documents or (), call.seconds, call.error, stages)
     searches = searches_made(turn.calls)
-    if turn.is_agents and turn.around is not None:
-        error, seconds = turn.around.call.error, turn.around.call.seconds
+    if turn.is_agents and turn.root is not None:
+        error, seconds = turn.root.error, turn.root.seconds
     else:
         errors, times = ([getattr(s, name) for s in searches] for name in ("error", "seconds"))
         error = errors[-1] if errors and None not in errors else None
         seconds = None if None in times else sum(times)
     return Retrieved(seconds=seconds, error=error, searches=searches, has_list=False)
+
+
+def _around(span: Call) -> list[TraceSpan]:
+    """The spans in which one stands, the innermost first."""
+    return [outer for outer in span.around if isinstance(outer, TraceSpan)]
 
 
 class _Traces:
@@ -154,44 +152,44 @@ class _Traces:
         self, spans: Iterable[TraceSpan], questions: KnownQuestions, query_id: str | None
     ) -> None:
         # Exporters that try again send a span twice.
-        by_place = {span.place: span for span in spans}
-        self.spans = sorted(by_place.values(), key=lambda span: span.call.started)
-        self.of_call = {span.call: span for span in self.spans}
+        by_place = {span.at: span for span in spans}
+        self.spans = sorted(by_place.values(), key=lambda span: span.started)
         self._link(by_place)
         self._by_texts = query_id is None
-        self._query_ids: dict[Place, str] = {}
+        self._query_ids: dict[TraceSpan, str] = {}
         self._of_trace: dict[str, set[str]] = defaultdict(set)
-        self._saying: dict[tuple[str, str, str], set[Place]] = defaultdict(set)
+        self._saying: dict[tuple[str, str, str], set[TraceSpan]] = defaultdict(set)
         before: dict[Place, list[str]] = defaultdict(list)
         for span in self.spans:
             if query_id is None:
-                question = self._by_text(span, questions, before[span.around])
+                question = self._by_text(span, questions, before[span.outer])
             else:
                 question = questions.of_id(span.attributes.get(query_id))
             if question is not None:
-                self._query_ids[span.place] = question
-                self._of_trace[span.place[0]].add(question)
-                self._saying[span.place[0], span.name, question].add(span.place)
+                self._query_ids[span] = question
+                self._of_trace[span.at[0]].add(question)
+                self._saying[span.at[0], span.span_name, question].add(span)
 
     def _link(self, by_place: Mapping[Place, TraceSpan]) -> None:
         """Say of each call what waits for it, and which message called for it."""
         roots: dict[str, list[TraceSpan]] = defaultdict(list)
         for span in self.spans:
-            roots[span.place[0]] += [] if span.around[1] else [span]
+            roots[span.at[0]] += [] if span.outer[1] else [span]
         messages: dict[tuple[str, str], Place] = {}
         for span in self.spans:
-            trace = span.place[0]
-            above = by_place.get(span.around)
-            if above is None and span.around[1] and len(roots[trace]) == 1:  # it was lost
+            trace, above = span.at[0], by_place.get(span.outer)
+            if above is None and span.outer[1] and len(roots[trace]) == 1:  # it was lost
                 (above,) = roots[trace]
             # Broken links may go round in a circle.
-            if above is not None and above is not span and span.call not in above.call.around:
-                span.call.above = above.call
+            if above is not None and above is not span and span not in above.around:
+                span.above = above
             for name, value in span.attributes.items():
                 if _CALLED_FOR.fullmatch(name):
-                    messages[trace, str(value)] = span.place
-            if span.call.kind == "tool":
-                span.call.message = messages.get((trace, _called_by_id(span)))
+                    messages[trace, str(value)] = span.at
+            if span.kind == "tool":
+                wording = tool_message(as_json(span.attributes.get("output.value")))
+                call_id = first_of(span.attributes, _CALL_IDS) or (wording or ("",))[0]
+                span.message = messages.get((trace, str(call_id)))
 
     def _by_text(self, span: TraceSpan, questions: KnownQuestions, before: list[str]) -> str | None:
         """The question that a span was asked; what was asked before beside it is its history."""
@@ -200,85 +198,70 @@ class _Traces:
         *earlier, text = span.texts
         history = earlier or [*before]
         before += [text] if before[-1:] != [text] else []
-        for outer in self.around(span):
-            if outer.texts[-1:] == (text,) and outer.place in self._query_ids:
-                return self._query_ids[outer.place]
+        for outer in _around(span):
+            if outer.texts[-1:] == (text,) and outer in self._query_ids:
+                return self._query_ids[outer]
         return questions.of_text(text, history)
-
-    def around(self, span: TraceSpan) -> list[TraceSpan]:
-        """The spans in which one stands, the innermost first."""
-        return [self.of_call[call] for call in span.call.around]
 
     def turns(self) -> tuple[list[_Turn], list[str]]:
         """The turns in the order in which they began, and what other searches were for."""
         within: dict[Call, list[Call]] = defaultdict(list)
         for span in self.spans:
-            if searches := [call for call in (span.call, *span.call.around) if call.is_search]:
-                within[searches[-1]].append(span.call)
+            if searches := [call for call in (span, *span.around) if call.is_search]:
+                within[searches[-1]].append(span)
         turns: dict[tuple[str, str, Place | str], _Turn] = {}
         unknown: list[str] = []
-        for call in outermost(self.of_call):
-            turn = self._turn_of(self.of_call[call])
+        for span in filter(within.__contains__, self.spans):
+            turn = self._turn_of(span)
             if turn is None:
-                unknown.append(call.query or "")
+                unknown.append(span.query or "")
                 continue
-            place = turn.around.place if turn.around else turn.trace
+            place = turn.root.at if turn.root else turn.trace
             turn = turns.setdefault((turn.name, turn.query_id, place), turn)
-            turn.searches.append(call)
-            turn.calls += within[call]
+            turn.searches.append(span)
+            turn.calls += within[span]
         return sorted(turns.values(), key=lambda turn: turn.started), unknown
 
     def _turn_of(self, span: TraceSpan) -> _Turn | None:
         """The turn that a search belongs to, so far without searches; None where nobody knows."""
-        outer, trace = self.around(span), span.place[0]
-        is_agents = span.call.kind == "tool" or span.call.graph is not None
+        outer, trace = _around(span), span.at[0]
+        is_agents = span.kind == "tool" or span.graph is not None
         is_agents = is_agents or any(place.label == "AGENT" for place in outer)
         query_id = self._asked_around(outer, is_agents)
         if query_id is None or not is_agents:  # what a retriever says itself comes first
-            query_id = self._query_ids.get(span.place) or query_id
+            query_id = self._query_ids.get(span) or query_id
         # An agent that was asked something is asked by whoever asks it, and not by a neighbour.
         is_strange = self._by_texts and is_agents and any(place.texts for place in outer)
-        if query_id is None and not is_strange:
-            of_trace = self._of_trace[trace]
-            query_id = min(of_trace) if len(of_trace) == 1 else None
+        if query_id is None and not is_strange and len(self._of_trace[trace]) == 1:
+            (query_id,) = self._of_trace[trace]
         if query_id is None:
             return None
-        asking = [place for place in outer if self._query_ids.get(place.place) == query_id]
-        around = asking[-1] if asking else None
-        root = around or (outer[-1] if outer else span)
-        return _Turn(root.name if is_agents else span.name, query_id, trace, around, is_agents)
+        root = next((o for o in reversed(outer) if self._query_ids.get(o) == query_id), None)
+        outermost = root or (outer[-1] if outer else span)
+        name = outermost.span_name if is_agents else span.span_name
+        return _Turn(name, query_id, trace, root, is_agents)
 
     def _asked_around(self, outer: Sequence[TraceSpan], is_agents: bool) -> str | None:
         """The question of what stands within some spans, the innermost of which comes first."""
-        asked = [span for span in outer if span.place in self._query_ids]
+        asked = [span for span in outer if span in self._query_ids]
         if not asked:
             return None
         if not (is_agents and self._by_texts):
-            return self._query_ids[asked[0].place]
+            return self._query_ids[asked[0]]
         # What an agent asks another may be a question of the gold set by its words, and is still a
         # part of its own work. In a session it is none: such spans answer the other question, too.
-        question = self._query_ids[asked[-1].place]
-        places = {span.place for span in outer}
+        question = self._query_ids[asked[-1]]
         for span in reversed(asked):
-            if self._saying[span.place[0], span.name, question] - places:
-                question = self._query_ids[span.place]
+            if self._saying[span.at[0], span.span_name, question] - {*outer}:
+                question = self._query_ids[span]
         return question
 
     def silent(self, names: set[str]) -> Iterator[_Turn]:
         """The turns of agents with these names, whether they searched or not."""
-        for span in self.spans:
-            query_id = self._query_ids.get(span.place)
-            if query_id is None or span.name not in names or span.call.is_search:
+        for span, query_id in self._query_ids.items():
+            if span.span_name not in names or span.is_search:
                 continue
-            outer = self.around(span)
-            is_outermost = all(self._query_ids.get(place.place) != query_id for place in outer)
+            outer = _around(span)
+            is_outermost = all(self._query_ids.get(place) != query_id for place in outer)
             if is_outermost and self._asked_around([span, *outer], True) == query_id:
-                yield _Turn(span.name, query_id, span.place[0], span, True)
-
-
-def _called_by_id(span: TraceSpan) -> str:
-    """The id of a tool's call; empty where nobody says."""
-    if call_id := first_of(span.attributes, _CALL_IDS):
-        return str(call_id)
-    wording = tool_message(as_json(span.attributes.get("output.value")))
-    return "" if wording is None else wording[0]
+                yield _Turn(span.span_name, query_id, span.at[0], span, True)

@@ -19,7 +19,7 @@ from kragx.app.config.options import checked, config_fields, plain_defaults
 from kragx.app.config.parts import LocalPath, Model, SourcePath, anchored, short_form
 from kragx.comparison.tuning import GRID, Setting, read_grid, spread
 from kragx.data import file_names, run_names
-from kragx.evaluation.asking import Asking
+from kragx.evaluation.answers import Asking
 from kragx.evaluation.remote_retrievers import CommandRetriever, HttpRetriever
 from kragx.ground.entry_points import import_path
 from kragx.ground.plugins import is_import_path

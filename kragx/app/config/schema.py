@@ -9,7 +9,7 @@ from kragx.app.config.retrievers import GIVEN_BY_US, SERVICES
 from kragx.comparison.tuning import GRID
 from kragx.data.formats import format_names
 from kragx.data.validation import SLICES
-from kragx.evaluation.asking import Asking
+from kragx.evaluation.answers import Asking
 from kragx.ground.entry_points import plugins
 from kragx.judging import Judge, OpenAIClient, Panel
 from kragx.judging.reading import JUDGE_FIELDS

@@ -10,8 +10,9 @@ import time
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, takewhile, zip_longest
+from itertools import chain, zip_longest
 from math import inf
+from traceback import walk_stack
 from types import FrameType
 from typing import Any, Literal
 
@@ -57,17 +58,11 @@ def place() -> Place:
     return threading.get_ident(), task
 
 
-def frames(innermost: FrameType | None) -> Iterator[FrameType]:
-    """What runs, the innermost first."""
-    while innermost is not None:
-        yield innermost
-        innermost = innermost.f_back
-
-
 def is_at_work(frame: FrameType, where: Place) -> bool:
     """Whether a frame runs or is awaited at a place; where that cannot be seen it is."""
     thread, task = where
-    if any(running is frame for running in frames(sys._current_frames().get(thread))):
+    innermost = sys._current_frames().get(thread)
+    if innermost is not None and any(running is frame for running, _ in walk_stack(innermost)):
         return True
     # A task that waits runs nothing: its frames stand in the chain of what it awaits.
     awaited: Any = None if task is None or task.done() else task.get_coro()
@@ -308,15 +303,12 @@ def _search(call: Call, step: int, within: Sequence[Call]) -> Search:
 
 def _tokens(call: Call, within: Iterable[Call]) -> int | None:
     """What a call cost: what it says, which has that of all within it, or else what these say."""
-
-    def is_counted(inner: Call) -> bool:
-        between = takewhile(lambda above: above is not call, inner.around)
-        return any(above.tokens is not None for above in between)
-
     if call.tokens is not None:
         return call.tokens
-    costs = [inner.tokens for inner in within if inner.tokens is not None and not is_counted(inner)]
-    return sum(costs) if costs else None
+    costs = {inner: inner.tokens for inner in within if inner.tokens is not None}
+    # What stands within another that says its own is counted there.
+    counts = [tokens for inner, tokens in costs.items() if costs.keys().isdisjoint(inner.around)]
+    return sum(counts) if counts else None
 
 
 def _last_documents(stages: Sequence[Stage]) -> tuple[Doc, ...] | None:
@@ -338,26 +330,17 @@ def steps_of(calls: Sequence[Call]) -> list[int]:
     behind was tried again: that is no step of its own.
     """
     numbers: dict[Call, int] = {}
-    # Retries are told by words and tool, as no call says that it is one.
-    last: dict[tuple[str, str], Call] = {}
+    # Retries are told by words and tool, as no call says that it is one: those that failed last.
+    failed: dict[tuple[str, str], int] = {}
     step = 0
     for group in _side_by_side(calls):
-        again = {
-            call
-            for call in group
-            if (before := last.get(_lane(call))) is not None
-            and before.error is not None
-            and numbers[before] == step
-        }
+        lanes = {call: (call.query or "", call.name) for call in group}
+        again = {call for call, lane in lanes.items() if failed.get(lane) == step}
         step += len(again) < len(group)
-        for call in group:
+        for call, lane in lanes.items():
             numbers[call] = step - (call in again and len(again) < len(group))
-            last[_lane(call)] = call
+            failed[lane] = 0 if call.error is None else numbers[call]
     return [numbers[call] for call in calls]
-
-
-def _lane(call: Call) -> tuple[str, str]:
-    return call.query or "", call.name
 
 
 def _side_by_side(calls: Iterable[Call]) -> Iterator[list[Call]]:

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import inf
+from traceback import walk_stack
 from typing import Any
 from uuid import UUID
 
@@ -22,8 +23,8 @@ from kragx.data import SurrogateRepair, as_docs
 from kragx.data.documents import is_doc
 from kragx.data.searches import UNTOLD
 from kragx.evaluation.answers import reason_of
-from kragx.evaluation.calls.call import Call, CallRecording, Kind, Objects, frames
-from kragx.evaluation.calls.tool_answers import documents_of_tool, graph_step, words_of
+from kragx.evaluation.calls.call import Call, CallRecording, Kind, Objects
+from kragx.evaluation.calls.messages import documents_of_tool, graph_step, words_of
 from kragx.ground.errors import DataError
 
 _KEY = "map:key:"
@@ -54,15 +55,15 @@ class ChainTrace(BaseCallbackHandler):
     def on_retriever_start(self, serialized: Any, query: str, **run: Any) -> None:
         """A retriever begins."""
         # LangChain tells no end of a retriever that is cancelled.
-        running = frames(sys._getframe())
+        running = (frame for frame, _ in walk_stack(sys._getframe()))
         frame = next((at for at in running if at.f_code.co_name in ("invoke", "ainvoke")), None)
         self._begin("retriever", serialized, run, query=query, frame=frame)
         # Not when it ends: LangChain says that in a task of its own, with other variables.
-        around = (
+        around = [
             run_id
             for run_id in _AROUND.get()
             if any(call.ended == inf for call in self._calls(run_id))
-        )
+        ]
         _AROUND.set((run["run_id"], *around))
 
     def on_tool_start(self, serialized: Any, input_str: str, **run: Any) -> None:
@@ -79,18 +80,27 @@ class ChainTrace(BaseCallbackHandler):
     on_llm_start = on_chat_model_start  # type: ignore[assignment]  # takes texts for messages
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
-        """A step has ended."""
+        """A step or retriever has ended."""
         # What a container returns is its last step's, and would count as a second list.
         is_container = any(call.is_container for call in self._calls(run_id))
         self._end(run_id, **({} if is_container else _returned(outputs)))
 
-    def on_retriever_end(self, documents: Any, *, run_id: UUID, **_: Any) -> None:
-        """A retriever has ended."""
-        self._end(run_id, **_returned(documents))
+    on_retriever_end = on_chain_end  # type: ignore[assignment]  # takes outputs for documents
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
         """A tool has ended."""
-        self._end(run_id, **_of_tool(output))
+        update = getattr(output, "update", None)
+        messages = update.get("messages") if isinstance(update, Mapping) else None
+        entries = messages if isinstance(messages, (list, tuple)) else ()
+        answers = [entry for entry in entries if getattr(entry, "type", None) == "tool"]
+        if len(answers) == 1:  # it answers with a command to LangGraph, which has the message
+            (output,) = answers
+        content = getattr(output, "content", output)
+        if getattr(output, "status", None) == "error":  # it hands its errors on as words
+            self._end(run_id, error=str(content).strip() or UNTOLD)
+        else:
+            artifact = getattr(output, "artifact", None)
+            self._end(run_id, documents=documents_of_tool(content, artifact))
 
     def on_llm_end(self, response: Any, *, run_id: UUID, **_: Any) -> None:
         """A model has ended; what it calls for at once, it calls side by side."""
@@ -104,20 +114,10 @@ class ChainTrace(BaseCallbackHandler):
         self._end(run_id, tokens=sum(tokens) if tokens else None)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """A step has failed."""
+        """Something has failed."""
         self._end(run_id, error=reason_of(error))
 
-    def on_retriever_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """A retriever has failed."""
-        self._end(run_id, error=reason_of(error))
-
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """A tool has failed."""
-        self._end(run_id, error=reason_of(error))
-
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """A model has failed."""
-        self._end(run_id, error=reason_of(error))
+    on_retriever_error = on_tool_error = on_llm_error = on_chain_error
 
     def _begin(self, kind: Kind, serialized: Any, run: Mapping[str, Any], **fields: Any) -> None:
         name = run.get("name") or (serialized or {}).get("name") or "step"
@@ -135,27 +135,6 @@ class ChainTrace(BaseCallbackHandler):
         """What the recordings know of a run."""
         calls = (recording.get(run_id) for recording in self._recordings)
         return [call for call in calls if call is not None]
-
-
-def _of_tool(output: object) -> dict[str, Any]:
-    """What is heard of a tool that has ended."""
-    output = _message_in(output)
-    if getattr(output, "status", None) == "error":  # of one that hands its errors on as words
-        return {"error": str(getattr(output, "content", output)).strip() or UNTOLD}
-    artifact = getattr(output, "artifact", None)
-    return {"documents": documents_of_tool(getattr(output, "content", output), artifact)}
-
-
-def _message_in(output: object) -> object:
-    """The message of a tool that answers with a command to LangGraph, if it has a single one."""
-    update = getattr(output, "update", None)
-    messages = update.get("messages") if isinstance(update, Mapping) else None
-    answers = [
-        message
-        for message in (messages if isinstance(messages, (list, tuple)) else ())
-        if getattr(message, "type", None) == "tool"
-    ]
-    return answers[0] if len(answers) == 1 else output
 
 
 def _returned(output: object) -> dict[str, Any]:

@@ -1,21 +1,38 @@
-"""Logs of agents: which question was asked, and what is common to those who read them."""
+"""Logs of agents and applications: which questions people asked, and what is common to readers."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, SurrogateRepair, normalise
+from kragx.data import Doc, GoldDataset, Retrieved, Run, SurrogateRepair, normalise
 from kragx.data.formats.jsonl import foreign_json, open_bytes
+from kragx.data.gold import Turn
 from kragx.data.problems import DataWarning
-from kragx.evaluation.calls.tool_answers import as_json, documents_of_tool
-from kragx.evaluation.remote_retrievers.answer_path import AnswerPaths, steps_of, value_at
+from kragx.data.searches import distinct_by_identity
+from kragx.data.text import read_number
+from kragx.evaluation.answers import AnswerPaths, steps_of, value_at
+from kragx.evaluation.calls.messages import as_json, documents_in, documents_of_tool, turns_of
 from kragx.ground.caller_warnings import warn
 from kragx.ground.errors import DataError, UsageError, inside
 from kragx.ground.options import from_options
 from kragx.ground.printing import joined
+
+Place = tuple[str, str]
+"""The trace and id of a piece of work; an empty id is the trace itself."""
+
+_QUESTIONS = (
+    *("question", "query", "user_query", "user_question", "user_input", "input", "prompt"),
+    *("message", "text", "content", "q", "질문", "질의", "검색어"),
+)
+"""What the question is called in what an application was given, the likeliest first."""
+
+_ANSWERS = ("answer", "output", "response", "result", "content", "text", "답변", "응답")
 
 
 class KnownQuestions:
@@ -36,7 +53,9 @@ class KnownQuestions:
         # Told by their ids, questions may well share a text.
         for query in () if by_id else gold:
             if text := normalise(query.text or ""):
-                query_id = self._by_text[text].setdefault(_history(query), query.id)
+                turns = (turn.content for turn in query.history if turn.role == "user")
+                history = tuple(map(normalise, turns))
+                query_id = self._by_text[text].setdefault(history, query.id)
                 if query_id != query.id:
                     problem = f"queries {query_id!r} and {query.id!r} have the same text"
                     raise UsageError(problem, remedy=remedy)
@@ -61,10 +80,6 @@ class KnownQuestions:
         if len(by_history) == 1:
             return next(iter(by_history.values()))
         return by_history.get(tuple(map(normalise, before)))
-
-
-def _history(query: Query) -> tuple[str, ...]:
-    return tuple(normalise(turn.content) for turn in query.history if turn.role == "user")
 
 
 class LogReader:
@@ -121,10 +136,14 @@ class LogReader:
         """
         if not self.paths.paths:
             return documents_of_tool(content, artifact)
+        value = content if structured is None else structured
+        if isinstance(value, (list, tuple)):
+            # Joined before it is read, as one JSON may be spread over several blocks.
+            texts = [block.get("text") if isinstance(block, dict) else None for block in value]
+            if texts and all(isinstance(text, str) for text in texts):
+                value = "".join(map(str, texts))
         try:
-            docs = self.paths.read(
-                _parsed(content if structured is None else structured), SurrogateRepair()
-            )
+            docs = self.paths.read(as_json(value), SurrogateRepair())
         except DataError as problem:
             # Not yet raised: another tool answers otherwise; wrong are paths that never fit.
             self._problem = self._problem or problem
@@ -145,16 +164,6 @@ class LogReader:
             settings["tools"] = self._tools
         in_order = {query.id: results[query.id] for query in self.gold if query.id in results}
         return Run(in_order, name=name, settings=settings)
-
-
-def _parsed(content: Any) -> Any:
-    """What stands in JSON in an answer, or in its blocks of text."""
-    if isinstance(content, (list, tuple)):
-        # Joined before it is read, as one JSON may be spread over several blocks.
-        texts = [block.get("text") if isinstance(block, dict) else None for block in content]
-        if texts and all(isinstance(text, str) for text in texts):
-            content = "".join(map(str, texts))
-    return as_json(content)
 
 
 def records(log: str | Path | Iterable[object], name: str) -> Iterator[tuple[str, object]]:
@@ -184,3 +193,259 @@ def warn_of(place: str, remarks: Iterable[tuple[int, str]]) -> None:
     """Warn of what is left out: each remark that is of any."""
     if parts := [text for n, text in remarks if n]:
         warn(joined(": ", (place, joined("; ", parts))), DataWarning)
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedQuestion:
+    """One ask, as it was logged.
+
+    Attributes:
+        text: the question.
+        history: what was said before in the same conversation, where the log says it.
+        time: when, in seconds since 1970 (UTC); None where the log does not say.
+        retrieved: what was retrieved for it; None where the log does not say.
+        answer: what was answered.
+        thumbs: 1 for up, -1 for down, 0 for a 0 (which some logs mean as down, and others as
+            none); None for none.
+        clicks: ids of documents that were opened.
+        session: of which conversation it is a part.
+        record: all that the log says.
+    """
+
+    text: str
+    history: tuple[Turn, ...] = ()
+    time: float | None = None
+    retrieved: tuple[Doc, ...] | None = None
+    answer: str | None = None
+    thumbs: int | None = None
+    clicks: tuple[str, ...] = ()
+    session: str | None = None
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedSpan:
+    """A piece of work of a trace, as tools that watch applications have it.
+
+    Attributes:
+        place, around: where it is, and what it stands in.
+        question: what it was asked, if it says so.
+        documents: what it retrieved, if it is a retriever or reranker.
+        is_last: whether what it gave takes the place of what others retrieved, as a reranker's.
+        started: when, in an order that all of a trace share.
+    """
+
+    place: Place
+    around: Place | None
+    question: LoggedQuestion | None
+    documents: tuple[Doc, ...] | None = None
+    is_last: bool = False
+    started: float = 0.0
+
+    @classmethod
+    def of_record(
+        cls,
+        record: Mapping[str, Any],
+        place: Place,
+        around: object,
+        *,
+        kind: object,
+        time: object,
+        given: object,
+        gave: object,
+        session: object,
+    ) -> LoggedSpan:
+        """A record of a tool by what it was given and gave, as values or as texts of JSON.
+
+        Args:
+            record: all that the tool says.
+            place: where it is.
+            around: the id of what it stands in; None for none.
+            kind: ``retriever`` and ``reranker`` give documents.
+            time: when it began.
+            given: its input.
+            gave: its output.
+            session: the conversation that it is a part of; None for none.
+        """
+        started, question = moment(time), asked_in(given)
+        is_list = kind in ("retriever", "reranker") and gave is not None
+        return cls(
+            place,
+            None if around is None else (place[0], str(around)),
+            None
+            if question is None
+            else LoggedQuestion(
+                *question,
+                started,
+                answer=answer_in(gave),
+                session=None if session is None else str(session),
+                record=record,
+            ),
+            documents_in(as_json(gave)) if is_list else None,
+            kind == "reranker",
+            started or 0.0,
+        )
+
+
+def questions_of(
+    spans: Iterable[LoggedSpan], thumbs: Mapping[Place, int]
+) -> Iterator[tuple[str, LoggedQuestion]]:
+    """The questions of traces: those of the outermost spans that say one, with all found within.
+
+    Each comes with its trace.
+
+    Of what several retrievers gave each document counts once, in the order in which it came; a
+    reranker's list takes the place of what came before it.
+
+    Args:
+        spans: of any number of traces, in any order.
+        thumbs: what people said, by the place of what they said it of; an empty id is the trace.
+    """
+    by_place = {span.place: span for span in spans}
+    within: dict[Place, list[LoggedSpan]] = defaultdict(list)
+    for span in sorted(by_place.values(), key=lambda span: span.started):
+        outer = [span, *_around(span, by_place)]
+        asking = [place for place in outer if place.question is not None]
+        if asking:
+            # The outermost one: within it stand rewritten questions, of single steps.
+            within[asking[-1].place].append(span)
+    for place, inner in within.items():
+        question = by_place[place].question
+        assert question is not None
+        marks = [
+            thumbs[key] for key in ((place[0], ""), *(s.place for s in inner)) if key in thumbs
+        ]
+        documents = _documents(inner, by_place)
+        mark = min(marks) if marks else None
+        yield place[0], replace(question, retrieved=documents, thumbs=mark)
+
+
+def _around(span: LoggedSpan, by_place: Mapping[Place, LoggedSpan]) -> Iterator[LoggedSpan]:
+    passed_places = {span.place}
+    while span.around is not None:
+        # Where the span around it was not logged it stands in the trace; links may go in a circle.
+        outer = by_place.get(span.around) or by_place.get((span.place[0], ""))
+        if outer is None or outer.place in passed_places:
+            return
+        passed_places.add(outer.place)
+        yield outer
+        span = outer
+
+
+def _documents(
+    spans: Iterable[LoggedSpan], by_place: Mapping[Place, LoggedSpan]
+) -> tuple[Doc, ...] | None:
+    documents: list[Doc] | None = None
+    for span in spans:
+        # A retriever within another gives its documents to that, which gives them again.
+        inner = any(outer.documents is not None for outer in _around(span, by_place))
+        if span.documents is None or inner:
+            continue
+        documents = [] if documents is None or span.is_last else documents
+        documents += span.documents
+    return None if documents is None else distinct_by_identity(documents)
+
+
+def asked_in(value: object) -> tuple[str, tuple[Turn, ...]] | None:
+    """The question in what an application was given, and what was said before it.
+
+    A text (which may be JSON); a mapping with the question under a usual name, or with one text
+    alone; messages, of which the user's last is the question.
+
+    Returns:
+        None where there is none.
+    """
+    value = as_json(value)
+    if isinstance(value, str):
+        return (value, ()) if value.strip() else None
+    if isinstance(value, Mapping):
+        for name in ("messages", "chat_history", *_QUESTIONS):
+            if not (inner := value.get(name)):
+                continue
+            is_history = name == "chat_history"
+            rest = {key: entry for key, entry in value.items() if key != name}
+            if (question := asked_in(rest if is_history else inner)) is not None:
+                return question[0], (*(turns_of(inner) if is_history else ()), *question[1])
+        texts = [text for text in value.values() if isinstance(text, str) and text.strip()]
+        return (texts[0], ()) if len(texts) == 1 else None
+    turns = turns_of(value)
+    last = max((n for n, turn in enumerate(turns) if turn.role == "user"), default=None)
+    return None if last is None else (turns[last].content, turns[:last])
+
+
+def answer_in(value: object) -> str | None:
+    """The answer in what an application gave; None where there is none, or nobody knows which."""
+    value = as_json(value)
+    if isinstance(value, str):
+        return value if value.strip() else None
+    if isinstance(value, Mapping) and "role" not in value and "messages" not in value:
+        named = (answer_in(value[name]) for name in _ANSWERS if value.get(name))
+        return next(filter(None, named), None)
+    messages = value.get("messages", [value]) if isinstance(value, Mapping) else value
+    answers = [turn.content for turn in turns_of(messages) if turn.role == "assistant"]
+    return answers[-1] if answers else None
+
+
+_UNITS = (1.0, 1e3, 1e6, 1e9)
+"""What a second is in the units of logs: seconds, milli-, micro-, nanoseconds."""
+
+_LATEST = 32_503_680_000
+"""The year 3000."""
+
+
+def moment(value: object) -> float | None:
+    """Seconds since 1970 (UTC) of a time as logs write it; None where it is none.
+
+    A number counts seconds, milliseconds, microseconds or nanoseconds, whichever lies before the
+    year 3000; a text is ISO 8601, with a space or a T. Where no zone is said it is UTC.
+    """
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    if isinstance(value, str):
+        with suppress(ValueError):
+            # Dates with slashes are common in logs, and no ISO 8601.
+            return moment(datetime.fromisoformat(value.strip().replace("/", "-")))
+        number = read_number(value.strip())
+    if number is None or not 0 <= number < _LATEST * _UNITS[-1]:
+        return None
+    return next((number / unit for unit in _UNITS if number / unit < _LATEST), None)
+
+
+_THUMBS = frozenset(
+    {
+        *("thumb", "thumbs", "thumbs_up", "user_thumbs", "user_score", "user_feedback", "feedback"),
+        *("vote", "like", "helpful", "user_rating_thumbs", "평가", "만족", "좋아요"),
+    }
+)
+"""What a score of people's is called where it is a thumb; small letters, ``_`` for ``-``."""
+
+_UP = {
+    *("1", "1.0", "+1", "up", "like", "liked", "good", "positive", "yes", "true", "helpful"),
+    *("thumbs_up", "thumbsup", "+", "👍", "좋아요", "만족", "도움됨", "추천"),
+}
+_DOWN = {
+    *("-1", "-1.0", "down", "dislike", "disliked", "bad", "negative", "no", "false", "unhelpful"),
+    *("thumbs_down", "thumbsdown", "-", "👎", "싫어요", "불만족", "도움안됨", "비추천"),
+}
+
+
+def thumb(value: object) -> int | None:
+    """1 for a thumb up, -1 for one down, 0 for the number 0; None for anything else.
+
+    Whether 0 is down depends on what else a log has: down where nothing is -1.
+    """
+    if isinstance(value, bool):
+        return 1 if value else -1
+    word = str(value).strip().casefold()
+    # Not of -1, whose sign joins no words.
+    word = word.replace("-", "_").replace(" ", "_") if word[:1].isalpha() else word
+    if word in ("0", "0.0"):
+        return 0
+    return 1 if word in _UP else -1 if word in _DOWN else None
+
+
+def is_thumb(score: object, name: str | None) -> bool:
+    """Whether a score of this name is a thumb: the one that is named, else one of a usual name."""
+    word = str(score).casefold().replace("-", "_")
+    return score == name if name else word in _THUMBS

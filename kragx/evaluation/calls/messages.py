@@ -1,21 +1,42 @@
-"""Messages of chat models, as OpenAI, Anthropic and LangChain have them: what was asked and called.
+"""Messages of chat models, and what tools are called with and answer in them, as searches.
 
-One message, or one item of OpenAI's Responses, gives events: a user's words, calls of tools, their
-answers, what was cited. All calls of one assistant's message ran side by side.
+One message of OpenAI's, Anthropic's or LangChain's, or one item of OpenAI's Responses, gives
+events: a user's words, calls of tools, their answers, what was cited. All calls of one assistant's
+message ran side by side.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from kragx.data import Doc
+from kragx.data import Doc, SurrogateRepair, as_docs
+from kragx.data.documents import TEXT_FIELDS, is_pair
+from kragx.data.formats.jsonl import foreign_json
 from kragx.data.gold import Turn
-from kragx.evaluation.calls.tool_answers import compact, documents_of_tool, plain, words_of
 from kragx.ground.errors import DataError, shorten
 
+_WORDS = ("query", "question", "q", "input", "text", "search", "search_query", "keywords")
+"""What the argument with the words is called, the likeliest first."""
+
+_LISTS = (
+    "documents",
+    "docs",
+    "results",
+    "search_results",
+    "hits",
+    "matches",
+    "passages",
+    "chunks",
+    "nodes",
+)
+"""What the list of documents is called: one that is empty is a search that found nothing, whatever
+other lists stand beside it."""
+
+_PLAIN = {"id", *TEXT_FIELDS, "score", "metadata"}
 _ROLES = {"human": "user", "ai": "assistant", "developer": "system", "model": "assistant"}
 _USES = ("tool_use", "server_tool_use", "mcp_tool_use")
 _TEXTS = ("text", "input_text", "output_text")
@@ -83,29 +104,29 @@ def events_of(message: object) -> Iterator[Event]:
         DataError: it is no message.
     """
     fields = _fields(message)
+    kind = str(fields.get("type") or "")
     try:
-        yield from _events(fields)
+        if kind.endswith("_call_output"):  # OpenAI's Responses
+            yield ToolAnswer(str(fields.get("call_id")), fields.get("output"), _failure(fields))
+        elif kind.endswith("_call"):
+            yield from _item(kind, fields)
+        elif fields.get("role") == "tool":
+            call_id, content = str(fields.get("tool_call_id")), fields.get("content")
+            yield ToolAnswer(call_id, content, _failure(fields), fields.get("artifact"))
+        elif fields.get("role") == "assistant":
+            yield from _of_assistant(fields)
+        elif fields.get("role") == "user":
+            blocks = [*_blocks(fields.get("content"))]
+            answers = [block for block in blocks if block.get("type") == "tool_result"]
+            yield from map(_result, answers)
+            if text := _text(blocks):
+                yield UserWords(text, bool(answers))
     except (AttributeError, TypeError, ValueError):
         raise DataError(
             "not a message as an API has it: {fields}",
             remedy="log messages as the API takes and gives them",
             fields=shorten(fields),
         ) from None
-
-
-def _events(fields: Mapping[str, Any]) -> Iterator[Event]:
-    kind = str(fields.get("type") or "")
-    if kind.endswith("_call_output"):  # OpenAI's Responses
-        yield ToolAnswer(str(fields.get("call_id")), fields.get("output"), _failure(fields))
-    elif kind.endswith("_call"):
-        yield from _item(kind, fields)
-    elif fields.get("role") == "tool":
-        call_id, content = str(fields.get("tool_call_id")), fields.get("content")
-        yield ToolAnswer(call_id, content, _failure(fields), fields.get("artifact"))
-    elif fields.get("role") == "assistant":
-        yield from _of_assistant(fields)
-    elif fields.get("role") == "user":
-        yield from _of_user(fields.get("content"))
 
 
 def _fields(message: object) -> Mapping[str, Any]:
@@ -126,41 +147,33 @@ def _fields(message: object) -> Mapping[str, Any]:
             remedy="log messages as the API takes and gives them",
             fields=shorten(fields),
         )
-    if "role" not in fields and (role in _ROLES or role in ("tool", "system", "user")):
-        # Its type was its role, and must not be taken for that of an item of Responses.
-        return {**fields, "role": _ROLES.get(role, role), "type": None}
-    return {**fields, "role": _ROLES.get(role, role)}
-
-
-def _of_user(content: object) -> Iterator[Event]:
-    words, has_answers = [], False
-    for block in _blocks(content):
-        if block.get("type") == "tool_result":
-            has_answers = True
-            yield _result(block)
-        elif block.get("type") in _TEXTS:
-            words.append(str(block.get("text") or ""))
-    if text := "".join(words):
-        yield UserWords(text, has_answers)
+    # Its type was its role then, and must not be taken for that of an item of Responses.
+    is_role = "role" not in fields and (role in _ROLES or role in ("tool", "system", "user"))
+    return {**fields, "role": _ROLES.get(role, role), **({"type": None} if is_role else {})}
 
 
 def _of_assistant(fields: Mapping[str, Any]) -> Iterator[Event]:
     sources: list[str] = []
-    calls = [_tool_call(call) for call in fields.get("tool_calls") or ()]
-    yield from calls
+    call_ids = set[str]()
+    for call in fields.get("tool_calls") or ():
+        # Of a function or a tool of the user's own as OpenAI has it, or as LangChain has it.
+        inner = call.get("function") or call.get("custom") or {}
+        arguments = (inner.get("arguments"), inner.get("input"), call.get("args"))
+        words = words_of(next((value for value in arguments if value is not None), None))
+        yield ToolCall(str(call.get("id")), str(inner.get("name") or call.get("name")), words)
+        call_ids.add(str(call.get("id")))
     for block in _blocks(fields.get("content")):
         kind = str(block.get("type"))
         if kind in _USES:
-            call = ToolCall(
-                str(block.get("id")), str(block.get("name")), words_of(block.get("input"))
-            )
             # LangChain says what a tool was called with once more, as its model has it.
-            if all(call.call_id != before.call_id for before in calls):
-                yield call
+            if (call_id := str(block.get("id"))) not in call_ids:
+                yield ToolCall(call_id, str(block.get("name")), words_of(block.get("input")))
         elif kind.endswith("_tool_result"):
             yield _result(block)
         else:
-            sources += _sources(block)
+            for citation in [*(block.get("citations") or ()), *(block.get("annotations") or ())]:
+                names = (citation.get(name) for name in ("source", "url", "file_id"))
+                sources += map(str, filter(None, [next(filter(None, names), None)]))
     if sources or _text(fields.get("content")):
         yield Cited(tuple(dict.fromkeys(sources)))
 
@@ -175,21 +188,6 @@ def _result(block: Mapping[str, Any]) -> ToolAnswer:
     return ToolAnswer(str(block.get("tool_use_id")), answer, None if error is None else str(error))
 
 
-def _tool_call(call: Mapping[str, Any]) -> ToolCall:
-    """A call as OpenAI has it, of a function or a tool of the user's own, or LangChain."""
-    inner = call.get("function") or call.get("custom") or {}
-    arguments = (inner.get("arguments"), inner.get("input"), call.get("args"))
-    words = words_of(next((value for value in arguments if value is not None), None))
-    return ToolCall(str(call.get("id")), str(inner.get("name") or call.get("name")), words)
-
-
-def _sources(block: Mapping[str, Any]) -> Iterator[str]:
-    for citation in [*(block.get("citations") or ()), *(block.get("annotations") or ())]:
-        names = (citation.get(name) for name in ("source", "url", "file_id"))
-        if source := next(filter(None, names), None):
-            yield str(source)
-
-
 def _item(kind: str, fields: Mapping[str, Any]) -> Iterator[Event]:
     """A call of OpenAI's Responses; the API's own tools say at once what came of them."""
     call_id = str(fields.get("call_id") or fields.get("id"))
@@ -200,8 +198,21 @@ def _item(kind: str, fields: Mapping[str, Any]) -> Iterator[Event]:
     yield ToolCall(call_id, str(fields.get("name") or kind.removesuffix("_call")), query)
     if kind not in ("function_call", "custom_tool_call"):
         answer = fields.get("output") if kind == "mcp_call" else None
-        if kind == "file_search_call":
-            answer = _file_results(fields.get("results"))
+        if kind == "file_search_call" and isinstance(fields.get("results"), Sequence):
+            # OpenAI's search in files gives them where it was told to include them.
+            answer = [
+                {
+                    "id": result.get("file_id"),
+                    "text": result.get("text") or "",
+                    "score": result.get("score"),
+                    "metadata": {
+                        "filename": result.get("filename"),
+                        **(result.get("attributes") or {}),
+                    },
+                }
+                for result in fields["results"]
+                if isinstance(result, Mapping)
+            ]
         yield ToolAnswer(call_id, answer, _failure(fields))
 
 
@@ -216,22 +227,6 @@ def _failure(fields: Mapping[str, Any]) -> str | None:
 def why_failed(content: object, otherwise: str = "") -> str:
     """What a tool says of its failure, and if that is blank something else that is not."""
     return next(filter(str.strip, (_text(content), otherwise)), "the tool failed")
-
-
-def _file_results(results: object) -> object:
-    """What OpenAI's search in files gave; it gives them where it was told to include them."""
-    if not isinstance(results, Sequence):
-        return None
-    return [
-        {
-            "id": result.get("file_id"),
-            "text": result.get("text") or "",
-            "score": result.get("score"),
-            "metadata": {"filename": result.get("filename"), **(result.get("attributes") or {})},
-        }
-        for result in results
-        if isinstance(result, Mapping)
-    ]
 
 
 def _blocks(content: object) -> Iterator[Mapping[str, Any]]:
@@ -254,23 +249,20 @@ def turns_of(messages: object) -> tuple[Turn, ...]:
     turns = []
     try:
         for message in messages[0] if nested else messages:
-            fields = _fields(_plain_message(message))
+            match message:
+                case [role, content]:  # LangChain's are pairs, or constructors, too
+                    fields = _fields({"role": role, "content": content})
+                case {"kwargs": {**inner}}:
+                    name = str((message.get("id") or [""])[-1])
+                    kind = name.removesuffix("Chunk").removesuffix("Message").lower()
+                    fields = _fields({"type": kind, **inner})
+                case _:
+                    fields = _fields(message)
             if fields["role"] in ("user", "assistant") and (text := _text(fields.get("content"))):
                 turns.append(Turn(fields["role"], text))
     except (DataError, AttributeError, TypeError, ValueError):
         return ()
     return tuple(turns)
-
-
-def _plain_message(message: object) -> object:
-    """A message as a mapping: LangChain's are pairs, or constructors, too."""
-    match message:
-        case [role, content]:
-            return {"role": role, "content": content}
-        case {"kwargs": {**fields}}:
-            name = str((message.get("id") or [""])[-1])  # type: ignore[attr-defined]
-            return {"type": name.removesuffix("Chunk").removesuffix("Message").lower(), **fields}
-    return message
 
 
 def tool_message(answer: object) -> tuple[str, tuple[Doc, ...] | None, str | None] | None:
@@ -281,3 +273,164 @@ def tool_message(answer: object) -> tuple[str, tuple[Doc, ...] | None, str | Non
             assert isinstance(event, ToolAnswer)
             return event.call_id, documents_of_tool(event.content, event.artifact), event.error
     return None
+
+
+def words_of(arguments: object) -> str | None:
+    """The words that a tool is called with; of other arguments all of them, as JSON.
+
+    Args:
+        arguments: a text, which may be JSON, or a mapping; None for none.
+    """
+    inner = as_json(arguments)
+    if isinstance(arguments, str) and not isinstance(inner, Mapping):
+        return arguments
+    if inner is None or inner == {}:
+        return None
+    values = inner if isinstance(inner, Mapping) else {}
+    texts = {name: text for name, text in values.items() if isinstance(text, str)}
+    names = [name for name in _WORDS if name in texts] or ([*texts] if len(texts) == 1 else [])
+    return texts[names[0]] if names else compact(inner)
+
+
+def plain(record: object) -> Any:
+    """An object of a client's as a mapping; whatever else as it is."""
+    dump = getattr(record, "model_dump", None)
+    return dump(by_alias=True) if callable(dump) else record
+
+
+def compact(value: object) -> str:
+    """A value as JSON with its keys in order; of what is none the form that Python has for it."""
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    except (TypeError, ValueError, RecursionError):  # keys of several types, or circles
+        return repr(value)
+
+
+def graph_step(metadata: object) -> tuple[str, int] | None:
+    """The step of LangGraph's in which something runs, by its metadata, with the graph's name."""
+    if not isinstance(metadata, Mapping) or not isinstance(metadata.get("langgraph_step"), int):
+        return None
+    around = str(metadata.get("langgraph_checkpoint_ns") or "").rpartition("|")[0]
+    return around, metadata["langgraph_step"]
+
+
+def documents_of_tool(content: object, artifact: object = None) -> tuple[Doc, ...] | None:
+    """The documents that a tool gave beside its words, or in them; None where nobody knows."""
+    beside = documents_in(artifact)
+    return documents_in(content) if beside is None else beside
+
+
+def documents_in(answer: object) -> tuple[Doc, ...] | None:
+    """The documents that a tool's answer holds; None where it holds none, so that nobody knows.
+
+    Documents are a list of them; a mapping in which one list holds documents; JSON of these; and
+    blocks of content that are search results, or JSON. An entry of a list is a document if it has a
+    text, under ``text``, ``page_content`` or ``content``, or nothing but what documents have. What
+    else it has is metadata. An empty list is a search that found nothing, beside other lists if
+    its name is one of lists of documents (``hits``, ``results``, ...).
+
+    Args:
+        answer: a text, what JSON holds, or documents of other libraries.
+    """
+    answer = as_json(answer)
+    if isinstance(answer, (list, tuple)):
+        are_blocks = all(isinstance(e, Mapping) and str(e.get("type")) in _BLOCKS for e in answer)
+        return _in_blocks(answer) if answer and are_blocks else _in_list(answer)
+    if not isinstance(answer, Mapping):
+        return None
+    lists = {name: value for name, value in answer.items() if isinstance(value, (list, tuple))}
+    documents = [docs for value in lists.values() if (docs := _in_list(value))]
+    if documents:
+        # Of two lists with documents nobody can tell which one was meant.
+        return documents[0] if len(documents) == 1 else None
+    named = [lists[name] for name in _LISTS if name in lists]
+    meant = named or [*lists.values()] * (len(lists) == 1)
+    return () if meant and not any(meant) else None
+
+
+def _in_list(entries: Sequence[object]) -> tuple[Doc, ...] | None:
+    try:
+        return as_docs(map(_document, entries), SurrogateRepair(), "answer", strings=False)
+    except DataError:
+        return None
+
+
+def _document(entry: object) -> object:
+    """What is read as a document; None, which is none, of what cannot be."""
+    value = entry[0] if is_pair(entry) else entry
+    if not isinstance(value, Mapping):
+        return entry
+    value = {key: _read_as(key, inner) for key, inner in value.items()}
+    if value.keys() <= _PLAIN:
+        return (value, entry[1]) if is_pair(entry) else value
+    name = next((name for name in TEXT_FIELDS if isinstance(value.get(name), str)), None)
+    fields = {key: value[key] for key in ("id", "score", "metadata") if value.get(key) is not None}
+    metadata = fields.pop("metadata", {})
+    if name is None or not isinstance(metadata, Mapping):
+        return None
+    named = {name, *fields, "metadata" if metadata else name}
+    if value.get("type") == "Document":  # as LangChain writes one
+        named.add("type")
+    rest = {key: inner for key, inner in value.items() if key not in named}
+    return {**fields, "text": value[name], "metadata": {**rest, **metadata}}
+
+
+def _read_as(key: object, value: object) -> object:
+    """A text that is a number, and a score that is a text, as what they are meant to be."""
+    if key in TEXT_FIELDS and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value)
+    with suppress(ValueError):
+        return float(value) if key == "score" and isinstance(value, str) else value
+    return value
+
+
+def _in_blocks(blocks: Sequence[Mapping[str, Any]]) -> tuple[Doc, ...] | None:
+    results = [_BLOCKS[block["type"]](block) for block in blocks]
+    if all(isinstance(result, Mapping) for result in results):
+        return _in_list(results)
+    if not all(isinstance(result, str) for result in results):
+        return None
+    # All together first: one JSON may be cut anywhere into blocks of text.
+    if (whole := documents_in("".join(results))) is not None:
+        return whole
+    entries = [as_json(text) for text in results]  # a document a block
+    return _in_list(entries) if all(isinstance(entry, Mapping) for entry in entries) else None
+
+
+def _search_result(block: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    parts = block.get("content")
+    if not isinstance(parts, list):
+        return None
+    text = "".join(str(part.get("text", "")) for part in parts if isinstance(part, Mapping))
+    return {"id": block.get("source"), "text": text, "metadata": {"title": block.get("title")}}
+
+
+def _resource(block: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    match block:
+        case {"resource": {"text": str(text), **resource}}:
+            return {"id": resource.get("uri"), "text": text}
+    return None
+
+
+def _page(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a search of the web gave: an address; what stands there is encrypted."""
+    return {"id": block.get("url"), "metadata": {"title": block.get("title")}}
+
+
+_BLOCKS: Mapping[str, Any] = {
+    "web_search_result": _page,
+    "text": lambda block: block.get("text"),
+    "output_text": lambda block: block.get("text"),
+    "search_result": _search_result,
+    "resource": _resource,
+}
+"""What blocks of content hold: a text, a document, or None."""
+
+
+def as_json(value: object) -> Any:
+    """What a text of JSON holds, if it is a list or an object; else the value itself."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        with suppress(ValueError):
+            inner = foreign_json(value, strict=False)
+            return inner if isinstance(inner, (dict, list)) else value
+    return value

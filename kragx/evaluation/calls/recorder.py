@@ -6,7 +6,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from itertools import chain
@@ -17,7 +17,7 @@ from kragx.data.documents import ranked
 from kragx.data.searches import Search, Searches
 from kragx.evaluation.answers import reason_of
 from kragx.evaluation.calls.call import Call, CallRecording, searches_made
-from kragx.evaluation.calls.tool_answers import documents_in, words_of
+from kragx.evaluation.calls.messages import documents_in, words_of
 from kragx.ground.caller_warnings import warn
 from kragx.ground.errors import DataError, UsageError, shorten
 from kragx.ground.printing import message
@@ -45,17 +45,14 @@ def recorded(recording: CallRecording, *, listens: bool) -> Iterator[None]:
     """Within it the recording hears of calls, and with `listens` of those of LangChain."""
     recordings = (*_RECORDINGS.get(), recording)
     token = _RECORDINGS.set(recordings)
-    try:
-        with ExitStack() as stack:
-            stack.enter_context(at_work(recordings))
-            if listens:
-                from kragx.evaluation.calls.chain import listening
+    listener: AbstractContextManager[None] = nullcontext()
+    if listens:
+        from kragx.evaluation.calls.chain import listening
 
-                stack.enter_context(listening(recordings))
-            try:
-                yield
-            finally:
-                recording.close()
+        listener = listening(recordings)
+    try:
+        with at_work(recordings), listener, closing(recording):
+            yield
     finally:
         _RECORDINGS.reset(token)
 
@@ -272,16 +269,29 @@ def searched(
         raise UsageError(
             "{name} yields its documents", remedy="have it return a list of them", name=name
         )
-    words = _words_from(function, name, query)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some C functions have none
+        signature = inspect.signature(lambda *args: args)
+    if query is not None and query not in signature.parameters:
+        raise UsageError("{name} has no parameter {query!r}", field="query", name=name, query=query)
+
+    def words(args: Any, kwargs: Any) -> str | None:
+        # Arguments that do not fit, as the call will say, or cannot be printed: it works as ever.
+        with suppress(Exception):
+            arguments = signature.bind(*args, **kwargs).arguments
+            if query is not None:
+                arguments = {"query": arguments.get(query)}
+            # What says something in JSON; `self` does not.
+            kinds = (str, int, float, list, tuple, Mapping, type(None))
+            return words_of({key: v for key, v in arguments.items() if isinstance(v, kinds)})
+        return None
 
     def heard(answer: Any) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        with _unless_broken(name, "documents"):
-            docs = answer if documents is None else documents(answer)
-            result["documents"] = _known_documents(docs)
-        with _unless_broken(name, "tokens"):
-            result["tokens"] = None if tokens is None else _known_tokens(tokens(answer))
-        return result
+        return {
+            "documents": _known(name, "documents", _documents_of, documents, answer),
+            "tokens": tokens and _known(name, "tokens", _tokens_of, tokens, answer),
+        }
 
     # Where the code of a function, a static method or an object that is called may stand.
     bodies = (function, getattr(function, "__func__", None), type(function).__call__)
@@ -320,7 +330,12 @@ def _call(
         result.update(heard(answer))
         return answer
 
-    parents, query = (_CALL.get(), *_langchain_runs()), words(args, kwargs)
+    query = words(args, kwargs)
+    parents: tuple[Hashable, ...] = (_CALL.get(),)
+    if "langchain_core.runnables.config" in sys.modules:
+        from kragx.evaluation.calls.chain import waiting_runs
+
+        parents += waiting_runs()
     for recording in recordings:
         recording.begin(key, Call(name, "tool", query, message=_TOGETHER.get()), parents)
     token = _CALL.set(key)
@@ -335,53 +350,12 @@ def _call(
             recording.end(key, **result)
 
 
-def _langchain_runs() -> tuple[Hashable, ...]:
-    if "langchain_core.runnables.config" not in sys.modules:
-        return ()
-    from kragx.evaluation.calls.chain import waiting_runs
-
-    return waiting_runs()
-
-
-def _words_from(
-    function: Callable[..., Any], name: str, query: str | None
-) -> Callable[[Any, Any], str | None]:
-    """What takes the words out of the arguments of a call.
-
-    Raises:
-        UsageError: the function has no such parameter.
-    """
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # some C functions have none
-        signature = inspect.signature(lambda *args: args)
-    if query is not None and query not in signature.parameters:
-        raise UsageError("{name} has no parameter {query!r}", field="query", name=name, query=query)
-
-    def words(args: Any, kwargs: Any) -> str | None:
-        # Arguments that do not fit, as the call will say, or cannot be printed: it works as ever.
-        with suppress(Exception):
-            arguments = signature.bind(*args, **kwargs).arguments
-            if query is not None:
-                arguments = {"query": arguments.get(query)}
-            return words_of({key: value for key, value in arguments.items() if _is_plain(value)})
-        return None
-
-    return words
-
-
-def _is_plain(value: object) -> bool:
-    """Whether an argument says something in JSON; `self` does not."""
-    return value is None or isinstance(value, (str, int, float, list, tuple, Mapping))
-
-
-def _known_documents(answer: Any) -> tuple[Doc, ...] | None:
+def _documents_of(answer: Any) -> tuple[Doc, ...] | None:
     """The documents of what a function returned; None where it returned something else."""
     if isinstance(answer, str):
         return documents_in(answer)
-    if isinstance(answer, Mapping) and not any(
-        isinstance(v, (list, tuple)) for v in answer.values()
-    ):
+    values = answer.values() if isinstance(answer, Mapping) else [()]
+    if not any(isinstance(value, (list, tuple)) for value in values):
         return None  # values under names, which are no scores by id here
     try:
         return _documents(answer)
@@ -389,7 +363,7 @@ def _known_documents(answer: Any) -> tuple[Doc, ...] | None:
         return documents_in(answer)
 
 
-def _known_tokens(count: int | None) -> int | None:
+def _tokens_of(count: int | None) -> int | None:
     """A number of tokens; None where nobody knows.
 
     Raises:
@@ -400,11 +374,18 @@ def _known_tokens(count: int | None) -> int | None:
     return None if count is None else int(count)
 
 
-@contextmanager
-def _unless_broken(name: str, field: str) -> Iterator[None]:
-    """Around what reads an answer: where that fails it is warned of, as the function did not."""
+def _known(name: str, field: str, read: _Reader, take: _Reader | None, answer: Any) -> Any:
+    """What is read of an answer; None where that fails, which is warned of: the function did not.
+
+    Args:
+        name: the function's.
+        field: what it is.
+        read: reads it.
+        take: takes it out of the answer first; None for the answer itself.
+        answer: what the function returned.
+    """
     try:
-        yield
+        return read(answer if take is None else take(answer))
     except Exception as error:
         warn(
             message(
@@ -415,6 +396,7 @@ def _unless_broken(name: str, field: str) -> Iterator[None]:
             ),
             SearchWarning,
         )
+        return None
 
 
 def _documents(answer: Any) -> tuple[Doc, ...]:

@@ -34,7 +34,7 @@ from kragx.evaluation.part_tables.scored import (
 )
 from kragx.evaluation.parts.source_parts import parts_of, passing
 from kragx.evaluation.parts.workers import engine_of
-from kragx.evaluation.searching.searching import unmatched
+from kragx.evaluation.searching import unmatched
 from kragx.ground.errors import UsageError, needing
 from kragx.ground.plugins import check_arguments
 from kragx.ground.printing import message

@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar, Self
 from weakref import finalize
 
 from kragx.data import Doc
-from kragx.evaluation.remote_retrievers.answer_path import QUOTED, AnswerPaths
+from kragx.evaluation.answers import QUOTED, AnswerPaths
 from kragx.ground.errors import DataError, KragxError, RetrieverError, UsageError, shorten
 from kragx.ground.options import check_options, fitting, optional, some_seconds
 from kragx.ground.printing import message
@@ -131,7 +131,13 @@ class CommandRetriever:
             DataError: it answers with something else than documents.
         """
         context = {"history": list(history)} if history else {}
-        return self._process().ask({"query": question, **context}, self.timeout)
+        with self._lock:
+            if not self._processes:
+                process = _Process(self.command, self.cwd, {**os.environ, **(self.env or {})})
+                self._processes.append(process)
+                finalize(self, process.end)  # at the latest when Python ends
+            (process,) = self._processes
+        return process.ask({"query": question, **context}, self.timeout)
 
     def close(self) -> None:
         """End the program, if it runs."""
@@ -145,14 +151,6 @@ class CommandRetriever:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _process(self) -> "_Process":
-        with self._lock:
-            if not self._processes:
-                process = _Process(self.command, self.cwd, {**os.environ, **(self.env or {})})
-                self._processes.append(process)
-                finalize(self, process.end)  # at the latest when Python ends
-            return self._processes[0]
 
 
 class _Process:

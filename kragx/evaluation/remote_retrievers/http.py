@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
 
 from kragx.data import Doc
-from kragx.evaluation.remote_retrievers.answer_path import QUOTED, AnswerPaths, quoted
+from kragx.evaluation.answers import QUOTED, AnswerPaths, quoted
 from kragx.ground.errors import DataError, RetrieverError, UsageError
 from kragx.ground.event_loop import run_on_loop, run_sync
 from kragx.ground.options import (

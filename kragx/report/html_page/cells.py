@@ -31,7 +31,7 @@ from kragx.ground.json_values import to_jsonable
 from kragx.matchers import BaseMatcher
 from kragx.metrics import MetricSpec, Profile, RankedList
 from kragx.metrics.intervals import SEED
-from kragx.metrics.search_view import NEVER, SearchView
+from kragx.metrics.search_table import NEVER, SearchView
 from kragx.report.html_page.packing import rounded_score, short, text_of
 
 Reasons = Mapping[tuple[str, str, str], tuple[float | None, str]]

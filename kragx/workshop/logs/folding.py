@@ -19,7 +19,7 @@ from typing import Any
 
 from kragx.data import Doc
 from kragx.data.formats.jsonl import to_json
-from kragx.evaluation.calls.logged import LoggedQuestion
+from kragx.evaluation.calls.logs import LoggedQuestion
 from kragx.ground.errors import DataError, nearest
 from kragx.ground.printing import message
 from kragx.workshop.logs.masks import Masker

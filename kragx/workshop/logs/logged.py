@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from kragx.data import Doc, Gold, GoldDataset, Query, Retrieved
 from kragx.data.gold import Turn
-from kragx.evaluation.calls.logged import LoggedQuestion
+from kragx.evaluation.calls.logs import LoggedQuestion
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import to_jsonable
 from kragx.ground.printing import Line, Part, Result, joined, message, percent, warning

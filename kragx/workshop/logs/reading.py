@@ -16,7 +16,7 @@ from kragx.data.formats.jsonl import ending, first_line, read_records, read_whol
 from kragx.data.formats.tabular import READERS, filled
 from kragx.data.gold import Turn, as_turns
 from kragx.data.problems import Problems
-from kragx.evaluation.calls.logged import (
+from kragx.evaluation.calls.logs import (
     LoggedQuestion,
     LoggedSpan,
     Place,
@@ -26,7 +26,7 @@ from kragx.evaluation.calls.logged import (
     questions_of,
     thumb,
 )
-from kragx.evaluation.calls.tool_answers import as_json, documents_in
+from kragx.evaluation.calls.messages import as_json, documents_in
 from kragx.ground.errors import DataError, UsageError, inside, nearest, shorten
 from kragx.ground.printing import message
 

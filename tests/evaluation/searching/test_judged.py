@@ -4,9 +4,7 @@ import pytest
 
 from kragx import Doc, Gold, GoldDataset, Query, Retrieved, Run, Search, UsageError, evaluate
 from kragx.evaluation.ranked_lists import lists_of_run
-from kragx.evaluation.searching import documents_behind
 from kragx.judging import Judge
-from kragx.metrics import profile_for
 from kragx.testing import ScriptedClient
 
 RED, BLUE, GREEN = Doc("a", "red"), Doc("b", "blue"), Doc("c", "green")
@@ -46,19 +44,6 @@ def test_a_pool_has_what_all_searches_gave(judge):
     assert [*result.mean.values()] == [0.5, 1.0, 0.0]
     with pytest.raises(UsageError, match="first 2 documents"):
         evaluate(gold, Run({"q": AGENT}), match={**judge, "depth": 2}, metrics=["mrr@2"])
-
-
-def test_documents_behind_a_search_table():
-    """They stand as they are numbered: what was handed on, then what searches add, each once."""
-    (docs,) = documents_behind([(None, QUERY, AGENT)], profile_for(None, None))
-    assert [doc.id for doc in docs] == ["c", "b", "a"]
-    result = evaluate(GoldDataset((QUERY,)), Run({"q": AGENT}), match="exact", metrics=["mrr"])
-    with_searches = evaluate(
-        GoldDataset((QUERY,)), Run({"q": AGENT}), match="exact", metrics=["mrr(of=all)"]
-    )
-    table = with_searches.searches
-    assert [docs[place].id for place in table.docs] == ["b", "b", "a", "a"]
-    assert result.basis == "retrieved"
 
 
 def test_lists_behind_an_evaluation_are_of_its_basis():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import DataError, UsageError
-from kragx.evaluation.remote_retrievers.answer_path import steps_of, value_at
+from kragx.evaluation.answers import steps_of, value_at
 from tests.thoroughness import all_cases, examples
 
 ANSWER = {

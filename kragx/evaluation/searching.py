@@ -1,32 +1,37 @@
-"""From a batch with searches to its distinct documents, and the lists made of them."""
+"""Searches of a question: its distinct documents, matched once, and the lists made of them.
+
+Metrics that name no list are about one for all questions, and for all runs compared (`Seen`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
-from itertools import chain, pairwise, repeat
-from typing import Any, Self
+from dataclasses import dataclass, fields, replace
+from itertools import chain, compress, pairwise, repeat
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from kragx.data import Doc, Tokenizer
-from kragx.data.batch import Batch, Row
+from kragx.data import Doc, GoldDataset, Query, Run, Tokenizer, every_run
+from kragx.data.batch import Batch, batched
 from kragx.data.entries import Columns, Entries, SearchLists
 from kragx.data.lists import Lists, ranges, starts as starts_of
 from kragx.data.searches import UNKNOWN_DOC, ListName, Order
-from kragx.evaluation.arranging import arranged_batch
 from kragx.evaluation.document_sizes import counted_text
 from kragx.ground.errors import DataError
 from kragx.matchers.items import first_same
-from kragx.metrics import Bools, Ints, MatchTable, Profile, RankedList
-from kragx.metrics.search_table import Basis, Places, SearchTable, ends
-from kragx.metrics.search_view import SearchView
+from kragx.metrics import Bools, Ints, MatchTable, RankedList
+from kragx.metrics.search_table import Basis, Places, SearchTable, SearchView, ends
 
 SEARCHES = "searches"
 """What settings and counts of searches stand under."""
 
 OF_SEARCHES = "searches "
 """Before the names of counts of searches, which are added up."""
+
+
+Told = Literal["tokens", "read"]
+"""What searches may say of themselves."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,14 @@ class Searching:
 
     def on_basis(self, batch: Batch) -> Batch:
         """A batch with the documents of the list that metrics are about which name none."""
-        return BasisBatch.of_basis(batch, self.basis, says_read=self.says_read)
+        entries, query, table = _listed(batch, self.basis, says_read=self.says_read)
+        places = table.places()
+        # Not `asdict`, which copies all that it finds, down to the single texts.
+        columns = {name.name: getattr(batch, name.name) for name in fields(Batch)}
+        if batch.searches is not None:
+            columns |= {"docs": entries.at(places.docs, places.lengths), "searches": None}
+        lists = {"entries": entries, "query_of_entry": query, "by_entry": table}
+        return BasisBatch(**columns, **lists, is_there=places.is_there)
 
     def watching(
         self,
@@ -114,17 +126,16 @@ class Searching:
         """
         for batch in batches:
             assert isinstance(batch, BasisBatch)
-            listing, by_entry = batch.listing, batch.listing.table
-            distinct, place = listing.distinct
-            n_docs = np.bincount(listing.query[distinct], minlength=len(batch))
-            docs = listing.entries.at(distinct, n_docs)
+            by_entry, (distinct, place) = batch.by_entry, batch.distinct
+            n_docs = np.bincount(batch.query_of_entry[distinct], minlength=len(batch))
+            docs = batch.entries.at(distinct, n_docs)
             same = first_same(docs)
             table = by_entry.over(unmatched(n_docs, by_entry.table.answered), same, place)
             if self.counts_by is not None:
                 table = table.with_counted_tokens(_lengths(batch, docs, self.counts_by))
             if self.keeps_docs:
                 by_entry = replace(by_entry, same=firsts(same[place].tolist()))
-                parts.append(Searched(table, by_entry, *listing.entries.documents()))
+                parts.append(Searched(table, by_entry, *batch.entries.documents()))
             else:
                 parts.append(Searched(table))
             batch = replace(batch, searches=None)  # noqa: PLW2901
@@ -156,19 +167,6 @@ def _lengths(batch: Batch, docs: Entries, tokenizer: Tokenizer) -> Ints:
     return np.array([*map(len, tokenizer.tokens(texts))], np.int64)[place_of]
 
 
-def documents_behind(rows: Sequence[Row], profile: Profile) -> list[tuple[Doc, ...]]:
-    """The distinct documents of questions, in the order in which a `SearchTable` has them.
-
-    Args:
-        rows: the questions, with what was got for each.
-        profile: orders lists.
-    """
-    searching = Searching("retrieved")  # whichever: all lists are taken apart
-    batch = searching.on_basis(arranged_batch(Batch.of(rows), profile))
-    (widened,) = searching.watching([batch], [])
-    return widened.docs.documents()
-
-
 def search_counts(searches: SearchTable) -> dict[str, int]:
     """The counts of some questions' searches; those of tables that follow one another add up.
 
@@ -185,7 +183,7 @@ def search_counts(searches: SearchTable) -> dict[str, int]:
     no_list = answered & ~searches.places().is_there
     counts = {
         "n_questions": has_searches.sum(),
-        "n_searches": view.step_lanes.sum(),
+        "n_searches": view.step_costs("searches").sum(),
         "n_steps": searches.n_steps.sum(),
         "n_documents": len(searches.places("all").docs),
         "n_unmeasured": (~searches.measured & ~searches.failed).sum(),
@@ -201,106 +199,28 @@ def search_counts(searches: SearchTable) -> dict[str, int]:
     return {f"{OF_SEARCHES}{name}": int(n) for name, n in counts.items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BasisBatch(Batch):
     """Questions whose documents are those of the list that metrics are about which name none.
 
     Attributes:
-        listing: all of their lists.
+        entries: those of all their lists: those got in the end, then those that searches gave. A
+            question that failed has none; of its searches only the cost counts, and whatever they
+            brought was of no use. One that has a list alone has made one search.
+        query_of_entry: the question of each.
+        by_entry: the searches over these, each of which is a document, none of it matched.
         is_there: whether the list is known.
     """
 
-    listing: Listing = field(kw_only=True)
-    is_there: Bools = field(kw_only=True)
+    entries: Entries
+    query_of_entry: Ints
+    by_entry: SearchTable
+    is_there: Bools
 
     @property
     def answered(self) -> Bools:
         """Of which questions the list is known."""
-        return self.listing.table.table.answered & self.is_there
-
-    @classmethod
-    def of_basis(cls, batch: Batch, basis: Basis, *, says_read: bool) -> Self:
-        """A batch with the documents of a list; see `SearchTable`."""
-        listing = Listing.of(batch, basis, says_read=says_read)
-        places = listing.table.places()
-        # Not `asdict`, which copies all that it finds, down to the single texts.
-        columns = {name.name: getattr(batch, name.name) for name in fields(Batch)}
-        if batch.searches is not None:
-            docs = listing.entries.at(places.docs, places.lengths)
-            columns |= {"docs": docs, "searches": None}
-        return cls(**columns, listing=listing, is_there=places.is_there)
-
-
-@dataclass(frozen=True)
-class Listing:
-    """The lists of q questions as entries: those got in the end, then those that searches gave.
-
-    A question that failed has none; of its searches only the cost counts, and whatever they brought
-    was of no use. One that has a list alone has made one search.
-
-    Attributes:
-        entries: all of them.
-        query: of each entry.
-        table: the searches over the entries, each of which is a document, none of it matched.
-    """
-
-    entries: Entries
-    query: Ints
-    table: SearchTable
-
-    @classmethod
-    def of(cls, batch: Batch, basis: Basis, *, says_read: bool) -> Self:
-        """That of a batch; see `SearchTable`."""
-        answered, lists = batch.answered, batch.searches or _no_searches(batch)
-        of_search = query_of(lists.n)
-        is_meant, has_list = answered[of_search], lists.has_list & answered
-        final, docs = _those(batch.docs, has_list), _those(lists.docs, is_meant)
-        n_final, n_docs = final.texts.n_texts, docs.texts.n_texts
-        alone = np.flatnonzero(has_list & (lists.n == 0))
-        # A list alone is sorted in as one search of its question; stable, as searches are in steps.
-        order = np.argsort(np.concatenate((of_search, alone)), kind="stable")
-
-        def column(values: Any, of_alone: Any) -> Any:
-            return np.concatenate((values, np.broadcast_to(of_alone, len(alone))))[order]
-
-        seconds = np.array([np.nan if s is None else s for s in batch.seconds], np.float64)
-        lengths = column(n_docs, n_final[alone])
-        failed = column(lists.failed | ~is_meant, of_alone=False)
-        n = lists.n + np.bincount(alone, minlength=len(batch))
-        # Where each search failed, or none was made, it is known what came in the end: nothing.
-        is_empty = ~answered | np.equal(np.bincount(query_of(n)[failed], minlength=len(n)), n)
-        query = np.concatenate((final.texts.of_text, of_search[docs.texts.of_text]))
-        entries = _joined(final, docs)
-        reads = [read if flag else None for read, flag in zip(lists.reads, answered)]
-        is_read = np.array([read is not None for read in reads], bool)
-        table = SearchTable(
-            table=unmatched(np.bincount(query, minlength=len(batch)), answered),
-            same=np.arange(len(query)),
-            start=ends(n),
-            step=column(lists.step, 1),
-            lane=column(lists.lane, 0),
-            list_start=ends(lengths),
-            docs=ranges(
-                column(len(final.texts.numbers) + starts_of(n_docs), starts_of(n_final)[alone]),
-                lengths,
-            ),
-            measured=column(lists.measured & is_meant, of_alone=True),
-            failed=failed,
-            seconds=column(lists.seconds, seconds[alone]),
-            # What failed gave nothing that could have cost any, unless it says otherwise.
-            tokens=column(
-                np.where(lists.failed & np.isnan(lists.tokens), 0.0, lists.tokens), np.nan
-            ),
-            final=Places(ends(n_final), np.arange(n_final.sum()), has_list | is_empty),
-            read=Places(
-                ends(np.array([len(read or ()) for read in reads], np.int64)),
-                _read(entries, query, reads),
-                is_read | is_empty,
-            ),
-            basis=basis,
-            says_read=says_read,
-        )
-        return cls(entries, query, table)
+        return self.by_entry.table.answered & self.is_there
 
     @property
     def distinct(self) -> tuple[Ints, Ints]:
@@ -314,12 +234,65 @@ class Listing:
         about = (
             repr(told) if told and doc_id is None else None for doc_id, told in zip(ids, metadata)
         )
-        columns = self.query.tolist(), ids, self.entries.texts.numbers.tolist(), about
-        first = firsts(zip(*columns))
-        distinct = _by_query(first, self.query)
+        columns = self.query_of_entry.tolist(), ids, self.entries.texts.numbers.tolist(), about
+        distinct, first = _distinct(zip(*columns), self.query_of_entry)
         at = np.zeros(len(first), np.int64)
         at[distinct] = np.arange(len(distinct))
         return distinct, at[first]
+
+
+def _listed(batch: Batch, basis: Basis, *, says_read: bool) -> tuple[Entries, Ints, SearchTable]:
+    """The entries, their questions, and the searches of a `BasisBatch`; see `SearchTable`."""
+    answered, lists = batch.answered, batch.searches
+    if lists is None:  # they have lists alone
+        lists = replace(SearchLists.of([None] * len(batch)), has_list=np.ones(len(batch), bool))
+    of_search = query_of(lists.n)
+    is_meant, has_list = answered[of_search], lists.has_list & answered
+    final, docs = _those(batch.docs, has_list), _those(lists.docs, is_meant)
+    n_final, n_docs = final.texts.n_texts, docs.texts.n_texts
+    alone = np.flatnonzero(has_list & (lists.n == 0))
+    # A list alone is sorted in as one search of its question; stable, as searches are in steps.
+    order = np.argsort(np.concatenate((of_search, alone)), kind="stable")
+
+    def column(values: Any, of_alone: Any) -> Any:
+        return np.concatenate((values, np.broadcast_to(of_alone, len(alone))))[order]
+
+    seconds = np.array([np.nan if s is None else s for s in batch.seconds], np.float64)
+    lengths = column(n_docs, n_final[alone])
+    failed = column(lists.failed | ~is_meant, of_alone=False)
+    n = lists.n + np.bincount(alone, minlength=len(batch))
+    # Where each search failed, or none was made, it is known what came in the end: nothing.
+    is_empty = ~answered | np.equal(np.bincount(query_of(n)[failed], minlength=len(n)), n)
+    query = np.concatenate((final.texts.of_text, of_search[docs.texts.of_text]))
+    entries = _joined(final, docs)
+    reads = [read if flag else None for read, flag in zip(lists.reads, answered)]
+    is_read = np.array([read is not None for read in reads], bool)
+    table = SearchTable(
+        table=unmatched(np.bincount(query, minlength=len(batch)), answered),
+        same=np.arange(len(query)),
+        start=ends(n),
+        step=column(lists.step, 1),
+        lane=column(lists.lane, 0),
+        list_start=ends(lengths),
+        docs=ranges(
+            column(len(final.texts.numbers) + starts_of(n_docs), starts_of(n_final)[alone]),
+            lengths,
+        ),
+        measured=column(lists.measured & is_meant, of_alone=True),
+        failed=failed,
+        seconds=column(lists.seconds, seconds[alone]),
+        # What failed gave nothing that could have cost any, unless it says otherwise.
+        tokens=column(np.where(lists.failed & np.isnan(lists.tokens), 0.0, lists.tokens), np.nan),
+        final=Places(ends(n_final), np.arange(n_final.sum()), has_list | is_empty),
+        read=Places(
+            ends(np.array([len(read or ()) for read in reads], np.int64)),
+            _read(entries, query, reads),
+            is_read | is_empty,
+        ),
+        basis=basis,
+        says_read=says_read,
+    )
+    return entries, query, table
 
 
 def _read(entries: Entries, query: Ints, reads: Sequence[tuple[int, ...] | None]) -> Ints:
@@ -333,8 +306,8 @@ def _read(entries: Entries, query: Ints, reads: Sequence[tuple[int, ...] | None]
     number = np.array([*chain.from_iterable(filter(None, reads))], np.int64)
     if not len(number):
         return number
-    first = firsts(zip(query.tolist(), entries.ids or repeat(None), entries.texts.numbers.tolist()))
-    distinct = _by_query(first, query)
+    columns = query.tolist(), entries.ids or repeat(None), entries.texts.numbers.tolist()
+    distinct, _ = _distinct(zip(*columns), query)
     begins = starts_of(np.bincount(query[distinct], minlength=len(reads)))
     of_read = np.repeat(np.arange(len(reads)), [len(read or ()) for read in reads])
     is_known = number >= 0
@@ -349,24 +322,16 @@ def firsts(names: Iterable[Hashable]) -> Ints:
     return np.array([first.setdefault(name, place) for place, name in enumerate(names)], np.int64)
 
 
-def _by_query(first: Ints, query: Ints) -> Ints:
-    """The entries that stand first among equals, question by question."""
+def _distinct(names: Iterable[Hashable], query: Ints) -> tuple[Ints, Ints]:
+    """The entries that stand first among equals, question by question; and the first of each."""
+    first = firsts(names)
     distinct = np.flatnonzero(first == np.arange(len(first)))
-    return distinct[np.argsort(query[distinct], kind="stable")]
+    return distinct[np.argsort(query[distinct], kind="stable")], first
 
 
 def query_of(n: Ints) -> Ints:
     """The question of each search, of which each question has so many."""
     return np.repeat(np.arange(len(n)), n)
-
-
-def _no_searches(batch: Batch) -> SearchLists:
-    """What questions say that have lists alone."""
-    n, has_list = np.zeros(len(batch), np.int64), np.ones(len(batch), bool)
-    ints, floats, bools = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, bool)
-    docs = batch.docs.at(ints, ints)
-    reads = [None] * len(batch)
-    return SearchLists(n, ints, ints, docs, bools, bools, floats, floats, reads, has_list, ())
 
 
 def _those(entries: Entries, is_meant: Bools) -> Entries:
@@ -380,16 +345,14 @@ def _those(entries: Entries, is_meant: Bools) -> Entries:
 
 def _joined(final: Entries, docs: Entries) -> Entries:
     """The entries of two parts of one batch as those of one list."""
-    entries = Entries.of_lists([_columns(final), _columns(docs)])
-    numbers = entries.texts.numbers
-    texts = Lists(final.texts.known, numbers, np.array([len(numbers)], np.int64))
-    return replace(entries, texts=texts)
-
-
-def _columns(part: Entries) -> Columns:
-    texts = part.texts.numbers.tolist()
-    numbers = None if part.numbers is None else [*part.numbers]
-    return Columns(len(texts), texts, part.ids, numbers, part.metadata)
+    lists = []
+    for part in (final, docs):
+        texts = part.texts.numbers.tolist()
+        numbers = None if part.numbers is None else [*part.numbers]
+        lists.append(Columns(len(texts), texts, part.ids, numbers, part.metadata))
+    entries = Entries.of_lists(lists)
+    n = np.array([len(entries.texts.numbers)], np.int64)
+    return replace(entries, texts=Lists(final.texts.known, entries.texts.numbers, n))
 
 
 def unmatched(n_docs: Ints, answered: Bools) -> MatchTable:
@@ -407,3 +370,61 @@ def unmatched(n_docs: Ints, answered: Bools) -> MatchTable:
         threshold=1.0,
         unanswerable=np.zeros(len(n_docs), bool),
     )
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a look at all searches shows before the first of them is matched.
+
+    Attributes:
+        basis: what each question got in the end where all have that, else what its first search
+            gave.
+        says: what any of those that were looked at says: what it cost in tokens, what was read.
+    """
+
+    basis: Basis
+    says: frozenset[Told]
+
+    @classmethod
+    def joined(cls, parts: Iterable[Self | None]) -> Self | None:
+        """What several looks show together; None where none showed any search."""
+        looks = [part for part in parts if part is not None]
+        is_first = any(part.basis == "first" for part in looks)
+        says = frozenset[Told]().union(*(part.says for part in looks))
+        return cls("first" if is_first else "retrieved", says) if looks else None
+
+
+def seen_in(batches: Iterable[Batch]) -> Seen | None:
+    """What questions with their searches show; None where none has any."""
+    seen: Seen | None = None
+    for batch in batches:
+        seen = Seen.joined((seen, _seen(batch)))
+        if seen is not None and seen.basis == "first" and len(seen.says) == len(get_args(Told)):
+            break  # nothing more could show
+    return seen
+
+
+def _seen(batch: Batch) -> Seen | None:
+    lists, answered = batch.searches, batch.answered
+    if lists is None or not (answered & ((lists.n > 0) | ~lists.has_list)).any():
+        return None
+    query = query_of(lists.n)
+    says: set[Told] = set()
+    if not np.isnan(lists.tokens[answered[query]]).all():
+        says.add("tokens")
+    if any(read is not None for read in compress(lists.reads, answered)):
+        says.add("read")
+    # A search that is measured, and no list beside.
+    is_first = (lists.measured & ~lists.has_list[query] & answered[query]).any()
+    return Seen("first" if is_first else "retrieved", frozenset(says))
+
+
+def seen_in_runs(dataset: GoldDataset, runs: Iterable[Run]) -> Seen | None:
+    """The same of several runs, which have one basis."""
+    rows = [
+        (None, Query(query_id), answer)
+        for run in every_run(runs)
+        for query_id, answer in run.results.items()
+        if query_id in dataset and answer.error is None and (answer.searches or not answer.has_list)
+    ]
+    return seen_in(batched(rows)) if rows else None
