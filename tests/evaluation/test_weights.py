@@ -30,7 +30,7 @@ from kragx.data.problems import DataWarning
 from kragx.evaluation.evaluate_run import evaluation_of_runs
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.nearby import means_at
-from kragx.evaluation.part_tables.evaluated import evaluate_in_parts
+from kragx.evaluation.part_tables import evaluate_in_parts
 from kragx.evaluation.parts import source_parts as part
 from kragx.judging import Answer, Judge, Request, Usage
 from kragx.metrics import KRAGX, MatchTable, compute, parse
