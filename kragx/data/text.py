@@ -55,7 +55,7 @@ def id_difference(key: str, twin: str) -> str:
     )
 
 
-@dataclass(eq=False)
+@dataclass(init=False, eq=False)
 class SurrogateRepair:
     """Replaces what no file can hold, and counts it, so that nothing is changed silently.
 

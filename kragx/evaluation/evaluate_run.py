@@ -36,6 +36,8 @@ from kragx.evaluation.match_source import (
     itself,
     match_source,
     table_counts,
+    vocabulary_of,
+    vocabulary_of_runs,
     watched,
 )
 from kragx.evaluation.parts.source_parts import match_in_parts
@@ -44,7 +46,6 @@ from kragx.evaluation.pools import check_whole_lists, pooled, within
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.runs import counts_of_runs
 from kragx.evaluation.searching import seen_in_runs
-from kragx.evaluation.vocabulary import vocabulary_of, vocabulary_of_runs
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample, compares_gold
 from kragx.matchers.items import items_of
@@ -186,7 +187,8 @@ def _fitting(
     """Both sides with criteria that fit them, and whether these may still be ids."""
     if not criteria.is_open:
         return dataset, run, criteria, False
-    if corpus.source is None and are_scores(dataset) and are_scores(run):
+    are_mappings = isinstance(dataset, Mapping) and corpus.source is None
+    if are_mappings and are_scores(dataset) and are_scores(run):
         return dataset, run, criteria.of_ids(), False
     if run is not None and not is_retriever(run):
         dataset = read_dataset(dataset)

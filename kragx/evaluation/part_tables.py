@@ -43,9 +43,10 @@ from kragx.ground.printing import message
 from kragx.matchers import Diagnostics, MatchItem, MatchWarning, is_built_in, matching
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.items import Diagnostic
-from kragx.metrics import MetricScores, compute
+from kragx.metrics import compute
 from kragx.metrics.engine import MetricWarning, warn_above_1
 from kragx.metrics.leaks import check_kinds
+from kragx.metrics.runs import over_parts
 
 SUMMARY = "evaluation.json"
 """The file of a folder that holds its numbers, and says which tables they are of, in order."""
@@ -225,7 +226,7 @@ def _evaluation(
     of_all = columns.pop(WEIGHT)
     weights = unequal(of_all, source.dataset_name)
     unit = 1.0 if weights is not None else next(iter(of_all), 1.0)
-    scores = [MetricScores.joined(spec, columns, sums, weights, unit) for spec in criteria.specs]
+    scores = [over_parts(spec, columns, sums, weights, unit) for spec in criteria.specs]
     warn_above_1(scores)
     n, n_answered = sums["n_queries"], source.stats.statuses["answered"]
     # No documents and pairs are known; of those that were answered only their number is asked.

@@ -16,10 +16,10 @@ in precision and recall.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from math import isclose, isnan
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -110,72 +110,23 @@ class MetricScores:
             *(self.extremes or (None, None)),
             *((None, None) if ratio is None else (ratio.numerator, ratio.denominator)),
         )
-        columns = zip(_COLUMNS, arrays)
+        columns = zip(COLUMNS, arrays)
         return {f"{self.spec}{name}": array for name, array in columns if array is not None}
 
     @property
     def sums(self) -> dict[str, float]:
         """Counts by name; those of queries that follow one another add up."""
         pooled = {} if self.pooled is None else asdict(self.pooled)
-        sums = {**self.counts, _NOT_ONE_TO_ONE: self.not_one_to_one, **pooled}
+        sums = {**self.counts, NOT_ONE_TO_ONE: self.not_one_to_one, **pooled}
         return {f"{self.spec} {name}": n for name, n in sums.items()}
 
-    @classmethod
-    def joined(
-        cls,
-        spec: MetricSpec,
-        columns: Mapping[str, Any],
-        sums: Mapping[str, Any],
-        weights: Floats | None,
-        unit: float = 1.0,
-    ) -> Self:
-        """The scores of all queries, of which `columns` and `sums` are there, and all is known.
 
-        Args:
-            spec: the metric.
-            columns: of all queries; those of other metrics may stand among them.
-            sums: the same.
-            weights: (q) of all queries; None where all are alike.
-            unit: what each query weighs in the sums, where all are alike.
-        """
-        metric = spec.metric
-        arrays: list[Any] = [columns.get(f"{spec}{name}") for name in _COLUMNS]
-        values, maxima, no_gold, low, high, above, below = arrays
-        start = f"{spec} "
-        counts = {name.removeprefix(start): n for name, n in sums.items() if name.startswith(start)}
-        n_many = counts.pop(_NOT_ONE_TO_ONE, 0)
-        pooled = micro = None
-        if metric.pooled is not None:
-            names = [column.name for column in fields(PooledCounts)]
-            pooled = PooledCounts(*(counts.pop(name) / unit for name in names))
-        ratio = None if above is None else Ratio(above, below, weights)
-        extremes = None if low is None else (low, high)
-        bounds = None if extremes is None else bounds_of(*extremes, weights)
-        mean = number_of(metric, values, bounds, weights=weights) if ratio is None else ratio.value
-        if metric.pooled is not None and pooled is not None and mean is not None:
-            micro = metric.pooled(pooled)
-        return cls(
-            spec,
-            values,
-            mean,
-            no_gold,
-            pooled,
-            micro,
-            bounds,
-            maxima=maxima,
-            not_one_to_one=n_many,
-            extremes=extremes,
-            counts=counts,
-            ratio=ratio,
-            weights=weights,
-        )
-
-
-_COLUMNS = ("", " at most", " no gold", " at least", " at best", " above", " below")
+COLUMNS = ("", " at most", " no gold", " at least", " at best", " above", " below")
 """What stands behind a metric's name: its values, the most they could have reached, who has no
 gold, what they can become where not all is known, and what each adds to a sum over a sum."""
 
-_NOT_ONE_TO_ONE = "not one to one"
+NOT_ONE_TO_ONE = "not one to one"
+"""The same of the count of questions of which another tool would give another number."""
 
 
 def is_mean(
