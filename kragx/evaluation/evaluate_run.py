@@ -96,35 +96,31 @@ def for_all(
     return criteria
 
 
-def informed(criteria: Criteria, source: Source, *, keep: bool = False) -> Criteria:
-    """Criteria that know the words of a source, as far as anything that they name looks at them.
+def prepared(
+    criteria: Criteria, source: Source, corpus: Corpus, *, keep: bool = False
+) -> tuple[Criteria, MatchPlan]:
+    """Criteria that know what they look at of a source, and how it is matched by them.
 
-    And of somebody who searches several times, which list metrics are about.
+    That is the words of all texts, as far as anything that they name looks at them, and of somebody
+    who searches several times, which list metrics are about.
 
     Args:
         criteria: by which the source is evaluated.
         source: will pass afterwards.
+        corpus: has metadata that documents lack.
         keep: as of `Source.ahead`.
     """
     if criteria.searching is None:
         searches = source.searches_ahead(keep=keep)
         if searches is not None or "searches" in criteria.reads:
             criteria = criteria.seeing(searches)
+    forbids, forbidding = criteria.forbids(source), None
     if criteria.needs_vocabulary:
-        return criteria.knowing(vocabulary_of(source, keep=keep))
-    compares = criteria.forbids(source) and criteria.forbidden_matcher is not None
-    if not (criteria.forbidden_words is None and compares):
-        return criteria
-    return replace(criteria, forbidden_words=vocabulary_of(source, keep=keep).of_forbidden)
-
-
-def prepared(
-    criteria: Criteria, source: Source, corpus: Corpus, *, keep: bool = False
-) -> tuple[Criteria, MatchPlan]:
-    """Criteria that are `informed` of a source, and how it is matched by them."""
-    criteria = informed(criteria, source, keep=keep)
-    forbidding = None
-    if criteria.forbids(source):
+        criteria = criteria.knowing(vocabulary_of(source, keep=keep))
+    elif forbids and criteria.forbidden_words is None and criteria.forbidden_matcher is not None:
+        words = vocabulary_of(source, keep=keep).of_forbidden
+        criteria = replace(criteria, forbidden_words=words)
+    if forbids:
         forbidding = criteria.forbidding(source.rules, corpus)
     kept = itself if criteria.looks else None
     matcher, profile, searching = criteria.matcher, criteria.profile, criteria.searching
