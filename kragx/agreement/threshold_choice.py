@@ -18,13 +18,13 @@ from kragx.agreement.coefficients import cohen_kappa, defined, f1, ratio
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import LEAST, Interval
 from kragx.data import TokenCorpus, Tokenizer
-from kragx.evaluation.vocabulary import vocabulary_of_items
+from kragx.evaluation.match_source import vocabulary_of_items
 from kragx.ground.errors import UsageError
 from kragx.matchers import BaseMatcher, Diagnostics, MatchItem, MatchWarning
 from kragx.matchers.matching import match as match_items
 from kragx.metrics import Bools, Floats, Ints, MatchTable
 from kragx.metrics.intervals import percentile_interval, resampled, score_interval
-from kragx.metrics.threshold import matches
+from kragx.metrics.match_table import matches
 
 By = Literal["kappa", "f1"]
 

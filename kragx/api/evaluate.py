@@ -262,7 +262,7 @@ def _evaluate(
     criteria, retrieve = Criteria.of(**measures), partial(retrieve, **asking)
     if several is not None:
         return _compared(read_dataset(dataset), several, criteria, corpus, workers, retrieve)
-    if is_retriever(run):
+    if run is not None and is_retriever(run):
         dataset = ready(read_dataset(dataset), criteria, corpus)
         run = retrieve(run, dataset, name=name)
     return evaluate_run(

@@ -214,10 +214,11 @@ class Evaluations(Result):
         """Who failed, the verdict, the means, and what a reader must know."""
         evaluations, comparison = list(self.evaluations.values()), self.comparison
         verdict, *advice = comparison.recommendations
-        yield from heading(evaluations[0], comparison.asks_counts)
+        first = evaluations[0]
+        yield from heading(first.settings, first.match_name, comparison.asks_counts)
         for finding in (*comparison.gold, *comparison.failures):
             yield from finding.describe()
-        yield from leak_parts(evaluations)
+        yield from leak_parts([evaluation.leak_report for evaluation in evaluations])
         yield from verdict.describe()
         # Where some questions are left out, the means are those of the others.
         yield comparison.means_table(evaluations if self.of_all else ())
@@ -227,7 +228,7 @@ class Evaluations(Result):
         yield from map(warning, comparison.further_cautions)
         yield from remarks_on(evaluations, failures=False)
         n = comparison.n_queries
-        yield size(evaluations[0]) if self.of_all else Line(message("{n} queries compared", n=n))
+        yield size(first.counts) if self.of_all else Line(message("{n} queries compared", n=n))
 
     @property
     def of_all(self) -> bool:

@@ -11,13 +11,12 @@ import numpy as np
 from kragx import matchers
 from kragx.data import Doc, Gold
 from kragx.evaluation.inputs import Texts, source_of
-from kragx.evaluation.match_source import MatchPlan, match_source
+from kragx.evaluation.match_source import MatchPlan, match_source, vocabulary_of
 from kragx.evaluation.parts.source_parts import match_in_parts
 from kragx.evaluation.parts.workers import engine_of
-from kragx.evaluation.vocabulary import vocabulary_of
 from kragx.ground.errors import UsageError
 from kragx.metrics import Profile, profile_for
-from kragx.metrics.threshold import matches
+from kragx.metrics.match_table import matches
 
 
 def match_pairs(

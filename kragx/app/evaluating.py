@@ -13,10 +13,10 @@ from kragx.evaluation.evaluate_run import evaluate_run, for_all
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import relevance_depth
 from kragx.evaluation.inputs import Texts
+from kragx.evaluation.match_source import vocabulary_of_runs
 from kragx.evaluation.pools import pooled
 from kragx.evaluation.searching import seen_in_runs
 from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
-from kragx.evaluation.vocabulary import vocabulary_of_runs
 from kragx.ground.caller_warnings import about
 from kragx.ground.errors import DataError, UntrustedError, UsageError
 from kragx.judging import read_judge

@@ -27,8 +27,8 @@ from kragx.evaluation.criteria import ids_alone
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.explain import explain
 from kragx.evaluation.explanation import Explanation
+from kragx.evaluation.match_source import vocabulary_of_runs
 from kragx.evaluation.parts.workers import engine_of
-from kragx.evaluation.vocabulary import vocabulary_of_runs
 from kragx.ground.errors import (
     DataError,
     JudgingError,

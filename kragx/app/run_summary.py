@@ -45,7 +45,7 @@ def screen(findings: Findings, notices: Sequence[str] = ()) -> Iterator[Part]:
     yield from _of_what(group[0])
     # Which questions fail is the same under each matcher.
     yield from (line for failure in comparison.failures for line in failure.describe())
-    yield from leak_parts(group)
+    yield from leak_parts([evaluation.leak_report for evaluation in group])
     yield from _who_is_best(findings)
     yield from (part for part in gates_parts(findings.gates) if isinstance(part, Line))
     yield from _items(_first([result.text for result in failed(findings.gates)]))
@@ -62,7 +62,7 @@ def screen(findings: Findings, notices: Sequence[str] = ()) -> Iterator[Part]:
 def _of_what(evaluation: Evaluation) -> Iterator[Line]:
     """The gold set, and by what it was matched and counted."""
     yield dataset_line(evaluation)
-    match, profile = evaluation.match_label, profile_label(evaluation)
+    match, profile = evaluation.match_label, profile_label(evaluation.settings)
     yield Line(message("match: {match}; profile: {profile}", match=match, profile=profile), "dim")
     if (basis := basis_label(evaluation.settings)) is not None:
         yield Line(message("list: {basis}", basis=basis), "dim")

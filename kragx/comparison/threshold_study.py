@@ -18,7 +18,6 @@ import numpy as np
 from kragx.comparison.orders import Order, leads_of, orders_of, orders_warning
 from kragx.comparison.scores import direction
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.nearby import means_at
 from kragx.evaluation.wording import method_label
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import IF_KNOWN
@@ -255,7 +254,7 @@ def sweep(
         several = [evaluation.with_metrics(metrics) for evaluation in several]
     looked_at = _thresholds(several, thresholds, threshold)
     studies = {
-        evaluation.name: [*zip(*means_at(evaluation, looked_at), strict=True)]
+        evaluation.name: [*zip(*evaluation.means_at(looked_at), strict=True)]
         for evaluation in several
     }
     # One walk over thresholds gives both; a second one would decide every match again.

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from kragx.comparison.estimates import Difference, Estimate, Leader, definition_of, difference_cells
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.presenting import bounds_note, mean_cell, micro_cell
+from kragx.evaluation.presenting import bounds_note
 from kragx.evaluation.runs import SeveralRuns, runs_note
 from kragx.ground.printing import Cell, Name, Part, Result, Table, joined, message
 from kragx.metrics.intervals import with_reasons
@@ -106,27 +106,26 @@ class View(Result):
                     self._mean_cell(metric, name, evaluated.get(name), runs.get(name))
                     for name in self.means
                 ),
-                *([Cell(micro_cell(micro, metric))] if micro else []),
+                *([Cell(micro.micro_cell(metric))] if micro else []),
             ]
             for metric in metrics
         ]
         # Without intervals columns are as narrow as their means, and more of them fit a window.
         narrow = [[replace(cell, below="") for cell in row] for row in rows]
+        bounds = bounds_note(score for evaluation in evaluations for score in evaluation.scores)
         below = (mean[metric].ends for mean in self.means.values() for metric in metrics)
         return Table(
             columns,
             rows,
-            narrow=Table(
-                columns, narrow, note=with_reasons((), narrow_note, bounds_note(evaluations))
-            ),
-            note=with_reasons(below, note, bounds_note(evaluations), runs_note(runs)),
+            narrow=Table(columns, narrow, note=with_reasons((), narrow_note, bounds)),
+            note=with_reasons(below, note, bounds, runs_note(runs)),
         )
 
     def _mean_cell(
         self, metric: str, retriever: str, evaluation: Evaluation | None, runs: SeveralRuns | None
     ) -> Cell:
         mean, mark = self.means[retriever][metric], self.standing(metric, retriever)
-        value = mean.number if evaluation is None else mean_cell(evaluation, metric)
+        value = mean.number if evaluation is None else evaluation.mean_cell(metric)
         style = {"★": "bold green", "=": "bold"}.get(mark, "")
         spread = "" if runs is None else runs.beside(metric)
         return Cell(joined(" ", [value, mark]), style, joined("; ", [mean.ends, spread]))

@@ -243,13 +243,18 @@ class Reading:
 
         The first of all may have none: a question without gold may be no more than an id and text.
         """
-        passed = []
+        passed, gold = [], FORMATS["gold"]
         for line, record in rows if self.format is None else ():
             passed.append((line, record))
-            self.format = next((form for form in every_format() if form.recognises(record)), None)
-            if self.format is not None:
-                break
-        if passed and self.format is None:
+            # Most are, by fields that no other format has: these need not be asked.
+            if not record.keys().isdisjoint(gold.marks) and record.keys() <= gold.fields.keys():
+                self.format = gold
+                return chain(passed, rows)
+            for form in every_format():
+                if form.recognises(record):
+                    self.format = form
+                    return chain(passed, rows)
+        if passed:
             line, record = next((row for row in passed if [*row[1]] != [FORBIDDEN]), passed[0])
             if "query_id" not in record:
                 for problem in self.problems.found:

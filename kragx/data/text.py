@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
@@ -54,6 +55,7 @@ def id_difference(key: str, twin: str) -> str:
     )
 
 
+@dataclass(init=False, eq=False)
 class SurrogateRepair:
     """Replaces what no file can hold, and counts it, so that nothing is changed silently.
 

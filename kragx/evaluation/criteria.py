@@ -475,3 +475,17 @@ class Criteria:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         specs = tuple(parse_all(state["specs"], state["named"]))
         vars(self).update(state, specs=specs)
+
+
+def deviations(
+    specs: Sequence[MetricSpec], named: Mapping[str, Any], profile: Profile
+) -> dict[str, Any]:
+    """What differs from the profile as it was named: options in metric strings, and `no_gold`."""
+    changes: dict[str, Any] = {}
+    for spec in specs:
+        for name, value in spec.options.items():
+            if spec.metric.options[name].by_profile and value != named[name]:
+                changes.setdefault(str(spec), {})[name] = value
+    return (
+        changes if profile.no_gold == named["no_gold"] else changes | {"no_gold": profile.no_gold}
+    )

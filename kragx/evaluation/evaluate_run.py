@@ -4,9 +4,9 @@ import platform
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from importlib.metadata import version
-from itertools import chain
+from itertools import chain, repeat
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from kragx.data.scored import are_scores
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import judging_counts
-from kragx.evaluation.forbidden import Forbidding, ids_met
+from kragx.evaluation.forbidden import Beyond, Forbidding, ids_met
 from kragx.evaluation.inputs import Source, Texts, source_of
 from kragx.evaluation.match_source import (
     Matches,
@@ -36,6 +36,8 @@ from kragx.evaluation.match_source import (
     itself,
     match_source,
     table_counts,
+    vocabulary_of,
+    vocabulary_of_runs,
     watched,
 )
 from kragx.evaluation.parts.source_parts import match_in_parts
@@ -44,7 +46,6 @@ from kragx.evaluation.pools import check_whole_lists, pooled, within
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.runs import counts_of_runs
 from kragx.evaluation.searching import seen_in_runs
-from kragx.evaluation.vocabulary import vocabulary_of, vocabulary_of_runs
 from kragx.matchers import matching
 from kragx.matchers.gold_siblings import GoldSample, compares_gold
 from kragx.matchers.items import items_of
@@ -95,26 +96,35 @@ def for_all(
     return criteria
 
 
-def informed(criteria: Criteria, source: Source, *, keep: bool = False) -> Criteria:
-    """Criteria that know the words of a source, as far as anything that they name looks at them.
+def prepared(
+    criteria: Criteria, source: Source, corpus: Corpus, *, keep: bool = False
+) -> tuple[Criteria, MatchPlan]:
+    """Criteria that know what they look at of a source, and how it is matched by them.
 
-    And of somebody who searches several times, which list metrics are about.
+    That is the words of all texts, as far as anything that they name looks at them, and of somebody
+    who searches several times, which list metrics are about.
 
     Args:
         criteria: by which the source is evaluated.
         source: will pass afterwards.
+        corpus: has metadata that documents lack.
         keep: as of `Source.ahead`.
     """
     if criteria.searching is None:
         searches = source.searches_ahead(keep=keep)
         if searches is not None or "searches" in criteria.reads:
             criteria = criteria.seeing(searches)
+    forbids, forbidding = criteria.forbids(source), None
     if criteria.needs_vocabulary:
-        return criteria.knowing(vocabulary_of(source, keep=keep))
-    compares = criteria.forbids(source) and criteria.forbidden_matcher is not None
-    if not (criteria.forbidden_words is None and compares):
-        return criteria
-    return replace(criteria, forbidden_words=vocabulary_of(source, keep=keep).of_forbidden)
+        criteria = criteria.knowing(vocabulary_of(source, keep=keep))
+    elif forbids and criteria.forbidden_words is None and criteria.forbidden_matcher is not None:
+        words = vocabulary_of(source, keep=keep).of_forbidden
+        criteria = replace(criteria, forbidden_words=words)
+    if forbids:
+        forbidding = criteria.forbidding(source.rules, corpus)
+    kept = itself if criteria.looks else None
+    matcher, profile, searching = criteria.matcher, criteria.profile, criteria.searching
+    return criteria, MatchPlan(matcher, profile, source.texts, kept, forbidding, searching)
 
 
 def evaluate_run(
@@ -138,34 +148,76 @@ def evaluate_run(
         workers: as for `kragx.evaluate`.
         name: of the retriever; None for its own.
     """
-    dataset, run, texts = gold_of(dataset), results_of(run), as_corpus(corpus)
-    evaluate_once = partial(_match_and_measure, corpus=texts, workers=workers)
+    corpus = as_corpus(corpus)
     if isinstance(run, Run) and run.reruns:
-        dataset = read_dataset(dataset)
-        if criteria.is_open:
-            criteria = for_all(criteria, dataset, run.every, texts)
-        names = [name, *(None for _ in run.reruns)]
-        return evaluation_of_runs(
-            [evaluate_once(dataset, rerun, criteria, name) for rerun, name in zip(run.every, names)]
-        )
-    if criteria.is_open:
-        if texts.source is None and are_scores(dataset) and are_scores(run):
-            criteria = criteria.of_ids()
-        elif run is not None and not is_retriever(run):
-            dataset = read_dataset(dataset)
-            run = read_run(run, dataset)
-            criteria = criteria.fitting(dataset, [run], texts)
+        return _evaluation_of_reruns(gold_of(dataset), run, criteria, corpus, workers, name)
+    dataset, run, criteria, is_open = _fitting(gold_of(dataset), results_of(run), criteria, corpus)
+    matcher, looks = criteria.matcher, criteria.looks
+    # Ids under other keys, and metrics that look, need the documents themselves.
+    by_id = matcher.reads == "ids" and matcher == matchers.IdMatcher() and not looks
+    texts = Texts.of(corpus, matcher, looks=looks)
+    source = source_of(dataset, run, criteria.profile, by_id=by_id, texts=texts)
+    source.name = name or source.name
+    source.stats.golds = GoldSample() if compares_gold(matcher) else None
+    engine = None if workers is None else engine_of(workers, matcher)
+    criteria, plan = prepared(criteria, source, corpus, keep=engine is None)
+    diagnostics = matchers.Diagnostics()
     try:
-        return evaluate_once(dataset, run, criteria, name)
+        if matcher.judges:
+            criteria, matches = _judged(source, criteria, diagnostics, plan.forbidding)
+        elif engine is None:
+            matches = match_source(source, plan, diagnostics)
+        else:
+            matches = match_in_parts(source, plan, diagnostics, engine)
     except LackingError:
-        if not criteria.is_open or run is not None or str(dataset) == "-":
+        by_ids = _by_ids(dataset, criteria, corpus) if is_open and run is None else None
+        if by_ids is None:
             raise
-        # A file with both, of which the whole has to be known.
-        gold, retrieved = read_results(dataset)
-        by_ids = criteria.fitting(gold, [retrieved], texts)
-        if not by_ids.are_ids:
-            raise
-    return evaluate_once(dataset, run, by_ids, name)
+        return evaluate_run(dataset, run, by_ids, corpus=corpus, workers=workers, name=name)
+    return _measured(source, criteria, plan, matches.weighed(source.dataset_name), diagnostics)
+
+
+def _fitting(
+    dataset: object, run: object, criteria: Criteria, corpus: Corpus
+) -> tuple[object, object, Criteria, bool]:
+    """Both sides with criteria that fit them, and whether these may still be ids."""
+    if not criteria.is_open:
+        return dataset, run, criteria, False
+    are_mappings = isinstance(dataset, Mapping) and corpus.source is None
+    if are_mappings and are_scores(dataset) and are_scores(run):
+        return dataset, run, criteria.of_ids(), False
+    if run is not None and not is_retriever(run):
+        dataset = read_dataset(dataset)
+        run = read_run(run, dataset)
+        criteria = criteria.fitting(dataset, [run], corpus)
+    return dataset, run, criteria, criteria.is_open
+
+
+def _by_ids(dataset: object, criteria: Criteria, corpus: Corpus) -> Criteria | None:
+    """Criteria that compare ids, where a file with both has nothing else; None where it has.
+
+    The whole of it has to be known for that, which standard input is not.
+    """
+    if str(dataset) == "-":
+        return None
+    gold, retrieved = read_results(dataset)
+    by_ids = criteria.fitting(gold, [retrieved], corpus)
+    return by_ids if by_ids.are_ids else None
+
+
+def _evaluation_of_reruns(
+    dataset: object, run: Run, criteria: Criteria, corpus: Corpus, workers: object, name: str | None
+) -> Evaluation:
+    """The evaluation of a run with reruns, each by itself by criteria that fit all of them."""
+    gold = read_dataset(dataset)
+    if criteria.is_open:
+        criteria = for_all(criteria, gold, run.every, corpus)
+    return evaluation_of_runs(
+        [
+            evaluate_run(gold, again, criteria, corpus=corpus, workers=workers, name=of_first)
+            for again, of_first in zip(run.every, chain([name], repeat(None)))
+        ]
+    )
 
 
 def evaluation_of_runs(runs: Sequence[Evaluation]) -> Evaluation:
@@ -198,83 +250,59 @@ def evaluation_of_runs(runs: Sequence[Evaluation]) -> Evaluation:
     return joint.measured(first.specs)
 
 
-def _match_and_measure(
-    dataset: object,
-    run: object,
+def _measured(
+    source: Source,
     criteria: Criteria,
-    name: str | None,
-    *,
-    corpus: Corpus,
-    workers: object,
+    plan: MatchPlan,
+    matches: Matches,
+    diagnostics: matchers.Diagnostics,
 ) -> Evaluation:
-    """`evaluate_run` by criteria that fit."""
-    matcher, looks = criteria.matcher, criteria.looks
-    # Ids under other keys, and metrics that look, need the documents themselves.
-    by_id = matcher.reads == "ids" and matcher == matchers.IdMatcher() and not looks
-    texts = Texts.of(corpus, matcher, looks=looks)
-    source = source_of(dataset, run, criteria.profile, by_id=by_id, texts=texts)
-    source.name = name or source.name
-    source.stats.golds = GoldSample() if compares_gold(matcher) else None
-    forbids = criteria.forbids(source)
-    engine = None if workers is None else engine_of(workers, criteria.matcher)
-    criteria = informed(criteria, source, keep=engine is None)
-    forbidding = criteria.forbidding(source.rules, corpus) if forbids else None
-    diagnostics, kept = matchers.Diagnostics(), itself if looks else None
-    if criteria.matcher.judges:
-        criteria, matches = _judged(source, criteria, diagnostics, forbidding)
-    else:
-        plan = MatchPlan(
-            criteria.matcher, criteria.profile, source.texts, kept, forbidding, criteria.searching
-        )
-        if engine is None:
-            matches = match_source(source, plan, diagnostics)
-        else:
-            matches = match_in_parts(source, plan, diagnostics, engine)
-    matches = matches.weighed(source.dataset_name)
-    (table, searches), marks = matches.on_basis, matches.forbidden
-    if marks is not None and not (marks.beyond.kinds or criteria.reads_forbidden):
-        marks = forbidding = None  # nothing is forbidden after all
-    forbidden = None if marks is None else marks.resolved()
+    """The evaluation of a source that has passed, with its numbers."""
+    (table, searches), marks, beyond = matches.on_basis, matches.forbidden, None
+    # Else nothing is forbidden after all.
+    if marks is not None and (marks.beyond.kinds or criteria.reads_forbidden):
+        beyond = marks.beyond
+    forbidden = None if marks is None or beyond is None else marks.resolved()
     # Now, as an encoder then has read the gold with what was retrieved, in whole batches.
     sums = table_counts(table, forbidden, searches)
-    evaluation = replace(
-        unmeasured(source, criteria, table, diagnostics, sums, forbidding),
-        forbidden=forbidden,
-        searches=searches,
-        dataset=source.gold,
-        seconds=np.array(source.stats.seconds, np.float64),
-    )
-    counts = {**evaluation.counts}
-    if marks is not None:
-        counts[FORBIDDEN] = {**counts[FORBIDDEN], "n_unmatchable": marks.beyond.n_lost}
-        marks.beyond.warn()
-    evidence = None
+    evaluation = unmeasured(source, criteria, plan, table, diagnostics, sums, beyond)
+    counts, evidence = evaluation.counts, None
     if (lists := source.stats.kept) is not None:
         concurrency = int(source.run.settings.get("concurrency", 1))
         of_lists = forbidden, searches, matches.searched
         evidence = criteria.gathered(lists, table, concurrency, *of_lists)
-        counts |= evidence.counts(criteria.facts_by)
+        counts = {**counts, **evidence.counts(criteria.facts_by)}
     specs = criteria.specs if forbidden is None else with_leak(criteria.specs, forbidden)
-    return replace(evaluation, evidence=evidence, counts=counts).measured(specs)
+    return replace(
+        evaluation,
+        counts=counts,
+        evidence=evidence,
+        forbidden=forbidden,
+        searches=searches,
+        dataset=source.gold,
+        seconds=np.array(source.stats.seconds, np.float64),
+    ).measured(specs)
 
 
 def unmeasured(
     source: Source,
     criteria: Criteria,
+    plan: MatchPlan,
     table: MatchTable,
     diagnostics: matchers.Diagnostics,
     sums: Mapping[str, int],
-    forbidding: Forbidding | None = None,
+    beyond: Beyond | None,
 ) -> Evaluation:
     """The evaluation of a source that has passed, whole or in parts, before metrics are computed.
 
     Args:
         source: what is evaluated.
         criteria: by which it is.
+        plan: how it was matched.
         table: its matches.
         diagnostics: of all questions.
         sums: of the match table, or of those of all parts (`table_counts`).
-        forbidding: told what must not come; None where nothing is forbidden.
+        beyond: what all questions together tell of what is forbidden; None where nothing is.
 
     Raises:
         DataError: no question can match.
@@ -284,7 +312,11 @@ def unmeasured(
     counts = source.counts(sums, criteria.profile, diagnostics, table.weights)
     if criteria.matcher.judges:
         counts |= judging_counts(criteria.matcher, diagnostics)
+    if beyond is not None:
+        counts[FORBIDDEN] = {**counts[FORBIDDEN], "n_unmatchable": beyond.n_lost}
+        beyond.warn()
     run = {"name": source.name, **source.run.settings}
+    forbidding = None if beyond is None else plan.forbidding
     settings = criteria.settings(source.dataset_settings(), run, forbidding)
     return Evaluation(
         name=source.name,

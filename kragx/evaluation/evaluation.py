@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import repeat
 from math import isnan
-from numbers import Real
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from kragx.data import GoldDataset
+from kragx.evaluation.criteria import deviations
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.inputs import first_failure
-from kragx.evaluation.leaks import Leak, leak_parts, leaks_of
+from kragx.evaluation.leaks import Leak, LeakReport, joined_leaks, leak_parts, leaks_of
 from kragx.evaluation.match_source import judged_share
-from kragx.evaluation.nearby import Nearby, means_nearby
+from kragx.evaluation.nearby import Nearby, check_decides, thresholds_near
 from kragx.evaluation.pools import check_depth
-from kragx.evaluation.presenting import bounds_note, heading, mean_cell, micro_cell, size
+from kragx.evaluation.presenting import bounds_note, heading, mean_text, size, with_bounds
 from kragx.evaluation.runs import SeveralRuns, partly_remarks, runs_note
 from kragx.evaluation.wording import (
     failure_remarks,
@@ -37,7 +38,6 @@ from kragx.ground.printing import (
     message,
     warning,
 )
-from kragx.matchers import check_threshold
 from kragx.matchers.gold_siblings import GoldSiblings, siblings_remarks
 from kragx.matchers.siblings import SIBLINGS
 from kragx.metrics import (
@@ -47,6 +47,7 @@ from kragx.metrics import (
     MetricLike,
     MetricScores,
     MetricSpec,
+    MetricWarning,
     Profile,
     compute,
     counted,
@@ -56,6 +57,7 @@ from kragx.metrics import (
     valueless,
 )
 from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reasons
+from kragx.metrics.match_table import matches
 from kragx.metrics.runs import mean_of, over_runs
 from kragx.metrics.search_table import Basis, SearchTable
 from kragx.metrics.weights import counting
@@ -235,7 +237,19 @@ class Evaluation(Result):
 
         Question by question, by rank; of several runs what came in any of them.
         """
-        return leaks_of(self)
+        if self.runs:
+            return joined_leaks((run.leaks for run in self.runs), self.query_ids)
+        if self.forbidden is None:
+            return ()
+        rules = self.settings.get("forbidden", {}).get("rules", {})
+        lists = self.table if self.searches is None else self.searches.of("all")
+        return tuple(leaks_of(self.forbidden, lists.doc_start, self.specs, self.query_ids, rules))
+
+    @property
+    def leak_report(self) -> LeakReport:
+        """The same as reports tell it."""
+        n_probes = self.counts.get("n_probes", 0)
+        return LeakReport(self.name, self.scores, self.ends, self.leaks, n_probes)
 
     def with_metrics(self, metrics: MetricLike | Iterable[MetricLike]) -> Evaluation:
         """The same matches measured by other metrics; nothing is matched again.
@@ -321,30 +335,7 @@ class Evaluation(Result):
         Raises:
             UsageError: it is out of range, or there is none to choose.
         """
-        match = self.settings["match"]
-        if "threshold" not in match:
-            raise UsageError(
-                "{method!r} decides yes or no and has no threshold",
-                field="match",
-                remedy="to vary a threshold, match by one that has it, such as 'overlap'",
-                method=str(match["method"]),
-            )
-        if "pool" in self.settings:
-            raise UsageError(
-                "threshold: in a pool the grade from which a document is relevant made the gold, "
-                "so another one is another evaluation; evaluate again with it"
-            )
-        if "top" not in match:
-            return check_threshold(threshold)
-        value: object = threshold
-        is_number = isinstance(value, Real) and not isinstance(value, bool)  # numpy's too
-        if not (is_number and 0 < threshold <= match["top"]):
-            raise UsageError(
-                "threshold: {threshold!r} is no grade from 1 to {match}",
-                threshold=threshold,
-                match=match["top"],
-            )
-        return threshold
+        return check_decides(threshold, self.settings)
 
     def at_threshold(self, threshold: float) -> Evaluation:
         """The same scores decided at another threshold; nothing is matched again."""
@@ -377,7 +368,32 @@ class Evaluation(Result):
     @cached_property
     def nearby(self) -> Nearby | None:
         """The means at thresholds near the chosen one; None where there is nothing to vary."""
-        return means_nearby(self)
+        match = self.settings["match"]
+        if "threshold" not in match or "pool" in self.settings or self.unanswered:
+            return None
+        threshold = float(match["threshold"])
+        thresholds = tuple(thresholds_near(threshold, match.get("top")))
+        rows = [means for _, means in self.means_at(thresholds)]
+        columns = {name: tuple(means[name] for means in rows) for name in self.mean}
+        return Nearby(threshold, thresholds, columns)
+
+    def means_at(
+        self, thresholds: Iterable[float]
+    ) -> Iterator[tuple[int, dict[str, float | None]]]:
+        """At each threshold, ascending, how many pairs match, and the means by metric."""
+        runs = self.runs or (self,)
+        # The same matches give the same values, unless facts are matched at the threshold as well.
+        follows = any(run.evidence is not None and run.evidence.follows for run in runs)
+        n_before, means = -1, dict[str, float | None]()
+        for threshold in sorted(thresholds):
+            # Of documents of all searches.
+            tables = (run.table if run.searches is None else run.searches.table for run in runs)
+            n = sum(int(matches(table.pair_score, threshold).sum()) for table in tables)
+            if n != n_before or follows:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
+                    n_before, means = n, self.at_threshold(threshold).mean
+            yield n, means
 
     @property
     def match_label(self) -> str:
@@ -426,25 +442,35 @@ class Evaluation(Result):
             ends[str(scores.spec)] = ends_text(low, high, n, exact=exact)
         return ends
 
+    def mean_cell(self, metric: str) -> str:
+        """A mean as people read it, with what missing judgements leave open."""
+        scores = next(scores for scores in self.scores if str(scores.spec) == metric)
+        return mean_text(scores, self.asides.get(metric))
+
+    def micro_cell(self, metric: str) -> str:
+        """The same for a micro average; empty for a metric that has none."""
+        bounds = self.micro_bounds.get(metric)
+        return with_bounds(self.micro[metric], bounds) if metric in self.micro else ""
+
     def describe(self) -> Iterator[Part]:
         """The means with their intervals, and what was left out."""
         names, ends, several = [*self.mean], self.ends, self.several_runs
         columns = {
             message("metric"): names,
-            message("mean"): [mean_cell(self, name) for name in names],
+            message("mean"): [*map(self.mean_cell, names)],
             message("{share:.0%} interval", share=CONFIDENCE): [ends[name] for name in names],
         }
         if several is not None:
             columns[message("runs")] = [several.text(name) for name in names]
         if self.micro:
-            columns[message("micro")] = [micro_cell(self, name) for name in names]
-        notes = bounds_note([self]), runs_note({self.name: several} if several else {})
+            columns[message("micro")] = [*map(self.micro_cell, names)]
+        notes = bounds_note(self.scores), runs_note({self.name: several} if several else {})
         rows, note = [[*row] for row in zip(*columns.values())], with_reasons(ends.values(), *notes)
-        yield from heading(self)
-        yield from leak_parts([self])
+        yield from heading(self.settings, self.match_name, self.counts)
+        yield from leak_parts([self.leak_report])
         yield Table([*columns], rows, note=note)
         yield from map(warning, self.remarks)
-        yield size(self)
+        yield size(self.counts)
 
     def to_dict(self, *, queries: bool = False, intervals: bool = True) -> dict[str, Any]:
         """Plain values for JSON: settings, counts, mean, micro and, if asked for, queries.
@@ -482,17 +508,3 @@ def as_evaluations(
     if isinstance(evaluations, Mapping):
         return [replace(evaluation, name=str(name)) for name, evaluation in evaluations.items()]
     return list(evaluations)
-
-
-def deviations(
-    specs: Sequence[MetricSpec], named: Mapping[str, Any], profile: Profile
-) -> dict[str, Any]:
-    """What differs from the profile as it was named: options in metric strings, and `no_gold`."""
-    changes: dict[str, Any] = {}
-    for spec in specs:
-        for name, value in spec.options.items():
-            if spec.metric.options[name].by_profile and value != named[name]:
-                changes.setdefault(str(spec), {})[name] = value
-    return (
-        changes if profile.no_gold == named["no_gold"] else changes | {"no_gold": profile.no_gold}
-    )

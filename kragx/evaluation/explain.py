@@ -26,7 +26,7 @@ from kragx.evaluation.explanation import (
     merged,
 )
 from kragx.evaluation.inputs import Source, Texts, source_of
-from kragx.evaluation.vocabulary import vocabulary_of
+from kragx.evaluation.match_source import vocabulary_of
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.printing import message
 from kragx.matchers import BaseMatcher, Diagnostics, MatchItem, MatchWarning, matching

@@ -438,7 +438,7 @@ def source_of(
         return Source(scored, "run", "gold", NO_TEXTS, n_extra=scored.n_extra)
     if run is not None:
         gold = read_dataset(dataset)
-        if is_retriever(run):
+        if not isinstance(run, Run) and is_retriever(run):
             from kragx.evaluation.retrieve import retrieve
 
             answers = retrieve(run, texts.gold(gold))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -17,9 +17,6 @@ from kragx.ground.printing import Line, Part, Table, joined, message, visible
 from kragx.metrics import Ints, Metric, MetricScores, MetricSpec
 from kragx.metrics.evidence import ForbiddenMarks
 from kragx.metrics.leaks import LEAK, LEAKED, STALE_FIRST
-
-Evaluation = Any
-"""`kragx.evaluation.evaluation.Evaluation`, whose module imports this one."""
 
 EXAMPLES = 3
 """How many leaks the screen names."""
@@ -62,28 +59,41 @@ class Leak:
         )
 
 
-def leaks_of(evaluation: Evaluation) -> tuple[Leak, ...]:
-    """The leaks that the metrics see, question by question, by rank; of runs those of any."""
-    if evaluation.runs:
-        leaks = chain.from_iterable(run.leaks for run in evaluation.runs)
-        row_of = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
-        distinct = {(leak.query_id, leak.rank, leak.document): leak for leak in leaks}.values()
-        return tuple(sorted(distinct, key=lambda leak: (row_of[leak.query_id], leak.rank)))
-    if (marks := evaluation.forbidden) is None:
-        return ()
-    rules = evaluation.settings.get("forbidden", {}).get("rules", {})
-    lists = evaluation.table if evaluation.searches is None else evaluation.searches.of("all")
-    return tuple(_leaks(marks, lists.doc_start, evaluation.specs, evaluation.query_ids, rules))
+@dataclass(frozen=True)
+class LeakReport:
+    """What a retriever let through, as reports tell it.
+
+    Attributes:
+        name: the retriever's.
+        scores: of its metrics.
+        ends: the interval of each mean, as people read it.
+        leaks: question by question, by rank.
+        n_probes: how many questions only ask for what must not be found.
+    """
+
+    name: str
+    scores: Sequence[MetricScores]
+    ends: Mapping[str, str]
+    leaks: Sequence[Leak]
+    n_probes: int
 
 
-def _leaks(
+def joined_leaks(several: Iterable[Sequence[Leak]], query_ids: Sequence[str]) -> tuple[Leak, ...]:
+    """The leaks of several runs, those of any of them, question by question, by rank."""
+    leaks = chain.from_iterable(several)
+    row_of = {query_id: row for row, query_id in enumerate(query_ids)}
+    distinct = {(leak.query_id, leak.rank, leak.document): leak for leak in leaks}.values()
+    return tuple(sorted(distinct, key=lambda leak: (row_of[leak.query_id], leak.rank)))
+
+
+def leaks_of(
     marks: ForbiddenMarks,
     doc_start: Ints,
     specs: Sequence[MetricSpec],
     query_ids: Sequence[str],
     rules: Mapping[str, Any],
 ) -> Iterator[Leak]:
-    """The leaks of one run.
+    """The leaks of one run that its metrics see.
 
     Args:
         marks: of the documents.
@@ -129,41 +139,41 @@ def _depth(specs: Sequence[MetricSpec], *names: str) -> float:
     return max((k if isinstance(k, int) else np.inf for k in cuts), default=0)
 
 
-def leak_parts(evaluations: Sequence[Evaluation], most: int = EXAMPLES) -> Iterator[Line]:
+def leak_parts(reports: Sequence[LeakReport], most: int = EXAMPLES) -> Iterator[Line]:
     """How many questions leak, a line for each retriever, and the first leaks.
 
     Those that leak come first. Nothing where nothing is forbidden.
 
     Args:
-        evaluations: of one matcher.
+        reports: under one matcher.
         most: how many leaks are named.
     """
     for metric in (LEAK, STALE_FIRST):
-        yield from _summaries(evaluations, metric)
-    leaks = _in_turn(evaluations)
+        yield from _summaries(reports, metric)
+    leaks = _in_turn(reports)
     for name, leak in leaks[:most]:
-        text = joined(": ", [visible(name), leak.text]) if len(evaluations) > 1 else leak.text
+        text = joined(": ", [visible(name), leak.text]) if len(reports) > 1 else leak.text
         yield Line(text, item="-")
     if len(leaks) > most > 0:
         yield Line(message("and {n} more", n=len(leaks) - most), item="-")
-    if n_probes := max((e.counts.get("n_probes", 0) for e in evaluations), default=0):
+    if n_probes := max((report.n_probes for report in reports), default=0):
         yield Line(message("probes, which no other metric counts: {n}", n=n_probes), "dim")
 
 
-def leak_texts(evaluations: Sequence[Evaluation]) -> dict[str, list[str]]:
+def leak_texts(reports: Sequence[LeakReport]) -> dict[str, list[str]]:
     """The same by retriever, under whichever matcher; empty where nothing is forbidden."""
     texts: dict[str, list[str]] = {}
-    for evaluation in evaluations:
-        if lines := [line.text for line in leak_parts([evaluation])]:
-            texts.setdefault(evaluation.name, []).extend(lines)
+    for report in reports:
+        if lines := [line.text for line in leak_parts([report])]:
+            texts.setdefault(report.name, []).extend(lines)
     return texts
 
 
-def leaks_table(evaluations: Sequence[Evaluation], most: int = MOST) -> Iterator[Part]:
+def leaks_table(reports: Sequence[LeakReport], most: int = MOST) -> Iterator[Part]:
     """The same with the leaks as a table, and the rules that forbid them."""
-    yield from leak_parts(evaluations, most=0)
-    leaks = _in_turn(evaluations)
-    several = len(evaluations) > 1
+    yield from leak_parts(reports, most=0)
+    leaks = _in_turn(reports)
+    several = len(reports) > 1
     heads = [message("question"), message("document"), message("rank"), message("kind")]
     heads = [message("retriever"), *heads] if several else heads
     rows = [
@@ -186,35 +196,33 @@ def leaks_table(evaluations: Sequence[Evaluation], most: int = MOST) -> Iterator
         yield Line(message("rule {kind}: {rule}", kind=visible(kind), rule=text), item="-")
 
 
-def _in_turn(evaluations: Sequence[Evaluation]) -> list[tuple[str, Leak]]:
+def _in_turn(reports: Sequence[LeakReport]) -> list[tuple[str, Leak]]:
     """The first leak of each retriever, before the second of any."""
     places = (
-        (place, evaluation.name, leak)
-        for evaluation in evaluations
-        for place, leak in enumerate(evaluation.leaks)
+        (place, report.name, leak) for report in reports for place, leak in enumerate(report.leaks)
     )
     return [(name, leak) for _, name, leak in sorted(places, key=lambda place: place[0])]
 
 
-def _summaries(evaluations: Sequence[Evaluation], metric: Metric) -> list[Line]:
+def _summaries(reports: Sequence[LeakReport], metric: Metric) -> list[Line]:
     """What a metric says of each retriever where it looks deepest, those that leak first."""
     lines = []
-    for evaluation in evaluations:
+    for report in reports:
         scores = [
             score
-            for score in evaluation.scores
+            for score in report.scores
             if score.spec.metric == metric and score.spec["kind"] is None and score.counts
             # Of whoever met no two versions nothing is said of them.
             if metric != STALE_FIRST or score.counts["n_could"]
         ]
         # Only the deepest is told: whatever leaks within 5 leaks within 10, too.
         scores.sort(key=lambda score: _depth([score.spec], metric.name))
-        lines += [_summary(evaluation, score) for score in scores[-1:]]
+        lines += [_summary(report, score) for score in scores[-1:]]
     # False sorts first, and sorting is stable: leaks, then the others, each by retriever as given.
     return sorted(lines, key=lambda line: line.style != LEAKING)
 
 
-def _summary(evaluation: Evaluation, scores: MetricScores) -> Line:
+def _summary(report: LeakReport, scores: MetricScores) -> Line:
     counts, name = scores.counts, str(scores.spec)
     leaks = counts["n_leaked"]
     text = message(
@@ -225,11 +233,11 @@ def _summary(evaluation: Evaluation, scores: MetricScores) -> Line:
         else "{retriever}: no leak is known for {of} questions that could leak ({metric}: {ends})"
         if counts["n_could"]
         else "{retriever}: no question could leak ({metric})",
-        retriever=visible(evaluation.name),
+        retriever=visible(report.name),
         n=leaks,
         of=counts["n_could"],
         metric=name,
-        ends=evaluation.ends[name],
+        ends=report.ends[name],
     )
     return Line(joined("; ", [text, *_notes(counts)]), LEAKING if leaks else "")
 

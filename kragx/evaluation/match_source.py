@@ -1,14 +1,19 @@
-"""From a stream of questions to their matches: the one road, in whichever process."""
+"""From a stream of questions to their matches: the one road, in whichever process.
+
+And what a matcher is told of all texts before the first of them is matched.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from kragx.data.batch import Batch, batches_of
+from kragx.data import NO_CORPUS, Corpus, Query, Retrieved, Run
+from kragx.data.batch import Batch, batched, batches_of
 from kragx.data.lists import distinct
 from kragx.data.weights import unequal
 from kragx.evaluation.forbidden import Forbidding, PartMarks, joined
@@ -21,7 +26,9 @@ from kragx.evaluation.inputs import (
     Texts,
 )
 from kragx.evaluation.searching import Searched, Searching, search_counts
+from kragx.ground.errors import DataError
 from kragx.matchers import BaseMatcher, Diagnostics, MatchItem, matching
+from kragx.matchers.vocabulary import LOOKED_AT, Gathering, Vocabulary, texts_of
 from kragx.metrics import ForbiddenMarks, MatchTable, Profile
 from kragx.metrics.search_table import SearchTable
 
@@ -221,3 +228,44 @@ def table_counts(
         }
     # Numbers of Python's own: numpy's are refused by JSON, to which all counts go.
     return dict(zip(counts, map(int, counts.values())))
+
+
+def vocabulary_of(source: Source, *, keep: bool = False) -> Vocabulary:
+    """The words of all gold of a source, and of the documents of its first questions.
+
+    Where the source has mistakes it is that of what stands before one: whoever reads it afterwards
+    raises the first.
+
+    Args:
+        source: will pass afterwards.
+        keep: as of `Source.ahead`.
+    """
+    gathering = Gathering()
+    # Texts that are lacking are counted where the source passes, not at the first look.
+    texts = replace(source.texts, needed_by=None)
+    with suppress(DataError):
+        for batch in texts.filled(source.ahead(LOOKED_AT, keep=keep)):
+            gathering.add_batch(batch)
+    return gathering.vocabulary
+
+
+def vocabulary_of_runs(
+    dataset: Iterable[Query], runs: Iterable[Run], corpus: Corpus = NO_CORPUS
+) -> Vocabulary:
+    """The same of several runs over one gold set: a pair scores alike in all of them."""
+    gathering, queries = Gathering(), [*dataset]
+    for batch in corpus.filled(batched((None, query, None) for query in queries)):
+        gathering.add_batch(batch)
+    for run in runs:
+        answers = ((None, query, run.results.get(query.id)) for query in queries[:LOOKED_AT])
+        for batch in corpus.filled(batched(answers)):
+            gathering.add_docs(texts_of(batch.docs))
+    return gathering.vocabulary
+
+
+def vocabulary_of_items(items: Iterable[MatchItem]) -> Vocabulary:
+    """The same of questions with their documents."""
+    gathering = Gathering()
+    for batch in batched((None, item.query, Retrieved(item.docs)) for item in items):
+        gathering.add_batch(batch)
+    return gathering.vocabulary

@@ -1,18 +1,16 @@
-"""A retriever's means at thresholds around the chosen one."""
+"""A retriever's means at thresholds around the chosen one, and which thresholds can be chosen."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from kragx.metrics import MetricWarning
-
-Evaluation = Any
-"""`kragx.evaluation.evaluation.Evaluation`, whose module imports this one."""
+from kragx.ground.errors import UsageError
+from kragx.matchers import check_threshold
 
 _NEIGHBOURHOOD = 0.1
 """How far from the chosen threshold a conclusion should hold."""
@@ -44,37 +42,43 @@ class Nearby:
         return cls(record["chosen"], thresholds, means)
 
 
-def means_nearby(evaluation: Evaluation) -> Nearby | None:
-    """The means at thresholds near the chosen one; None where there is nothing to vary."""
-    match = evaluation.settings["match"]
-    if "threshold" not in match or "pool" in evaluation.settings or evaluation.unanswered:
-        return None
-    threshold, top = float(match["threshold"]), match.get("top")
+def thresholds_near(threshold: float, top: int | None) -> list[float]:
+    """The chosen threshold and those near it, ascending; of grades up to a top those next to it."""
     grid = threshold + np.linspace(-_NEIGHBOURHOOD, _NEIGHBOURHOOD, 2 * _STEPS + 1)
     # Rounded, lest people read 0.44999999999999996; the threshold itself stays to the last bit.
     near = {round(float(step), 6) for step in grid if 0 < step <= 1} | {threshold}
-    if top is not None:  # of grades those next
+    if top is not None:
         near = {grade for grade in (threshold - 1, threshold, threshold + 1) if 1 <= grade <= top}
-    thresholds = tuple(sorted(near))
-    rows = [means for _, means in means_at(evaluation, thresholds)]
-    columns = {name: tuple(means[name] for means in rows) for name in evaluation.mean}
-    return Nearby(threshold, thresholds, columns)
+    return sorted(near)
 
 
-def means_at(
-    evaluation: Evaluation, thresholds: Iterable[float]
-) -> Iterator[tuple[int, dict[str, float | None]]]:
-    """At each threshold, ascending, how many pairs match, and the means by metric."""
-    runs = evaluation.runs or (evaluation,)
-    # The same matches give the same values, unless facts are matched at the threshold as well.
-    follows = any(run.evidence is not None and run.evidence.follows for run in runs)
-    n_before, means = -1, dict[str, float | None]()
-    for threshold in sorted(thresholds):
-        # Of documents of all searches.
-        tables = (run.table if run.searches is None else run.searches.table for run in runs)
-        n = sum(int(replace(table, threshold=threshold).matched.sum()) for table in tables)
-        if n != n_before or follows:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
-                n_before, means = n, evaluation.at_threshold(threshold).mean
-        yield n, means
+def check_decides(threshold: float, settings: Mapping[str, Any]) -> float:
+    """A threshold at which scores can be decided that were made with these settings.
+
+    Raises:
+        UsageError: it is out of range, or there is none to choose.
+    """
+    match = settings["match"]
+    if "threshold" not in match:
+        raise UsageError(
+            "{method!r} decides yes or no and has no threshold",
+            field="match",
+            remedy="to vary a threshold, match by one that has it, such as 'overlap'",
+            method=str(match["method"]),
+        )
+    if "pool" in settings:
+        raise UsageError(
+            "threshold: in a pool the grade from which a document is relevant made the gold, "
+            "so another one is another evaluation; evaluate again with it"
+        )
+    if "top" not in match:
+        return check_threshold(threshold)
+    value: object = threshold
+    is_number = isinstance(value, Real) and not isinstance(value, bool)  # numpy's too
+    if not (is_number and 0 < threshold <= match["top"]):
+        raise UsageError(
+            "threshold: {threshold!r} is no grade from 1 to {match}",
+            threshold=threshold,
+            match=match["top"],
+        )
+    return threshold

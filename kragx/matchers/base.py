@@ -310,7 +310,7 @@ class BaseMatcher:
 
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile's numbers mean for the scores of this matcher."""
-        return profile.for_scores() if self.graded else profile
+        return replace(profile, **profile.scored) if self.graded and profile.scored else profile
 
     def remark(self, gold: str) -> str:
         """What is special about how a gold text is compared; empty for nothing."""

@@ -111,7 +111,7 @@ class CombinedMatcher(BaseMatcher):
 
     def profile_for(self, profile: Profile) -> Profile:
         """A cascade that filters has scores; what the others give is yes or no."""
-        return profile if self.yes_or_no else profile.for_scores(filtered=True)
+        return profile if self.yes_or_no else replace(profile, **profile.filtered)
 
     def summary(self, tally: Tally) -> dict[str, Any]:
         """As the first judge among the members, with the calls that the others saved."""

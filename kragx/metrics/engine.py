@@ -18,11 +18,18 @@ from kragx.metrics.evidence import Evidence, TextBudget
 from kragx.metrics.match_table import MatchTable, PooledCounts, TableView, harmonic
 from kragx.metrics.profiles import KRAGX, LEFT_OUT, Profile
 from kragx.metrics.ranking_metrics import PRECISION, RECALL
-from kragx.metrics.scores import MetricScores, Unknown, number_of, with_bounds, with_no_gold
+from kragx.metrics.scores import (
+    MetricScores,
+    Unknown,
+    bounds_of,
+    number_of,
+    with_bounds,
+    with_no_gold,
+)
 from kragx.metrics.search_scores import search_scores
 from kragx.metrics.spec import Metric, MetricSpec
 from kragx.metrics.tool_names import BY_DOCUMENT
-from kragx.metrics.weights import counting, weighted_mean
+from kragx.metrics.weights import weighted_mean
 
 
 class MetricWarning(UserWarning):
@@ -209,16 +216,6 @@ def probes_of(evidence: Evidence) -> Bools:
     if evidence.forbidden is None:
         return np.zeros(1, bool)
     return evidence.forbidden.probes(evidence.table)
-
-
-def bounds_of(
-    low: Floats, high: Floats, weights: Floats | None = None
-) -> tuple[float, float] | None:
-    """Between which means values lie; None where all of them are known."""
-    if np.array_equal(counting(low, weights)[0], counting(high, weights)[0]):
-        return None
-    lowest, greatest = weighted_mean(low, weights), weighted_mean(high, weights)
-    return None if lowest is None or greatest is None else (lowest, greatest)
 
 
 def _from_relevance(

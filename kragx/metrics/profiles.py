@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from kragx.ground.errors import UsageError, nearest
@@ -55,16 +55,11 @@ class Profile:
     credit: str = "gold"
     ideal: str = "gold"
     macro: str = "queries"
-    scored: Mapping[str, str] = field(default_factory=dict)
-    filtered: Mapping[str, str] = field(default_factory=dict)
+    scored: Mapping[str, Any] = field(default_factory=dict)
+    filtered: Mapping[str, Any] = field(default_factory=dict)
     no_gold: NoGold = "skip"
     no_gold_hits: bool = False
     missing: Literal["empty", "left_out"] = "empty"
-
-    def for_scores(self, *, filtered: bool = False) -> Profile:
-        """This profile for matches that come from graded scores."""
-        changes: Mapping[str, Any] = self.filtered if filtered else self.scored
-        return replace(self, **changes) if changes else self
 
 
 KRAGX = Profile("kragx", "kragx itself: each gold item credited once, every metric in [0, 1]")

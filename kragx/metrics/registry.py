@@ -178,11 +178,10 @@ def parse(text: MetricLike, within: Profile = KRAGX) -> MetricSpec:
         text = str(text)
     elif callable(text):
         return _given(function_metric(text)).spec()
-    label = f"metric {shorten(text)}"
     if not isinstance(text, str):
         raise UsageError(
             "a string such as 'ndcg@10' is expected",
-            field=label,
+            field=f"metric {shorten(text)}",
             remedy=remedy_for(type(text).__name__) or "",  # of an object of ragas
         )
     words = text if _OWN.fullmatch(text) else in_kragx_words(text)
@@ -192,7 +191,7 @@ def parse(text: MetricLike, within: Profile = KRAGX) -> MetricSpec:
             return _KNOWN[name].spec(k, within, **options)
         return replace(_KNOWN[name].spec(k, **options), label=text.strip())
     except UsageError as error:
-        raise error.within(label) from None
+        raise error.within(f"metric {shorten(text)}") from None
 
 
 def name_among(text: MetricLike, names: Collection[str], within: Profile = KRAGX) -> str:

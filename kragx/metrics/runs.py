@@ -1,5 +1,7 @@
 """A metric over several runs of one retriever, which answers otherwise each time, as agents do.
 
+And over the parts of one run, whose queries follow one another.
+
 A question is the unit however often it was asked: its value is the mean over the runs in which it
 has one, and means, intervals and tests are of these values. To count each answer by itself would
 take the runs of one question for as many questions.
@@ -7,16 +9,17 @@ take the runs of one question for as many questions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, replace
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import astuple, fields, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
 from kragx.data.lists import Floats
 from kragx.metrics.intervals import Ratio
 from kragx.metrics.match_table import PooledCounts
-from kragx.metrics.scores import MetricScores, number_of
+from kragx.metrics.scores import COLUMNS, NOT_ONE_TO_ONE, MetricScores, bounds_of, number_of
+from kragx.metrics.spec import MetricSpec
 
 PARTLY = "n_in_some_runs"
 """Counts the questions that have a value in some runs and none in others."""
@@ -58,6 +61,55 @@ def over_runs(several: Sequence[MetricScores]) -> MetricScores:
         extremes=_ends(((score.extremes, score.values) for score in several), mean_values),
         not_one_to_one=max(score.not_one_to_one for score in several),
         counts=_counts(several, values),
+    )
+
+
+def over_parts(
+    spec: MetricSpec,
+    columns: Mapping[str, Any],
+    sums: Mapping[str, Any],
+    weights: Floats | None,
+    unit: float = 1.0,
+) -> MetricScores:
+    """The scores of all queries, of which `columns` and `sums` are there, and all is known.
+
+    Args:
+        spec: the metric.
+        columns: of all queries; those of other metrics may stand among them.
+        sums: the same.
+        weights: (q) of all queries; None where all are alike.
+        unit: what each query weighs in the sums, where all are alike.
+    """
+    metric = spec.metric
+    arrays: list[Any] = [columns.get(f"{spec}{name}") for name in COLUMNS]
+    values, maxima, no_gold, low, high, above, below = arrays
+    start = f"{spec} "
+    counts = {name.removeprefix(start): n for name, n in sums.items() if name.startswith(start)}
+    n_many = counts.pop(NOT_ONE_TO_ONE, 0)
+    pooled = micro = None
+    if metric.pooled is not None:
+        names = [column.name for column in fields(PooledCounts)]
+        pooled = PooledCounts(*(counts.pop(name) / unit for name in names))
+    ratio = None if above is None else Ratio(above, below, weights)
+    extremes = None if low is None else (low, high)
+    bounds = None if extremes is None else bounds_of(*extremes, weights)
+    mean = number_of(metric, values, bounds, weights=weights) if ratio is None else ratio.value
+    if metric.pooled is not None and pooled is not None and mean is not None:
+        micro = metric.pooled(pooled)
+    return MetricScores(
+        spec,
+        values,
+        mean,
+        no_gold,
+        pooled,
+        micro,
+        bounds,
+        maxima=maxima,
+        not_one_to_one=n_many,
+        extremes=extremes,
+        counts=counts,
+        ratio=ratio,
+        weights=weights,
     )
 
 

@@ -29,7 +29,7 @@ from kragx.metrics.intervals import Interval, Ratio, mean_intervals, with_exact_
 from kragx.metrics.match_table import MatchTable, PooledCounts, Votes
 from kragx.metrics.profiles import LEFT_OUT, Profile
 from kragx.metrics.spec import Metric, MetricSpec, holds
-from kragx.metrics.weights import weighted_mean
+from kragx.metrics.weights import counting, weighted_mean
 
 _CLOSE = 1e-9
 
@@ -100,6 +100,33 @@ class MetricScores:
     def is_mean(self) -> bool:
         """Whether `mean` is the mean of `values`, and so has an interval."""
         return is_mean(self.spec.metric, self.mean, self.values, weights=self.weights)
+
+    @property
+    def columns(self) -> dict[str, Floats | Bools]:
+        """(q) what each query has, by name: the values under that of the metric."""
+        ratio = self.ratio
+        arrays = (
+            *(self.values, self.maxima, self.no_gold),
+            *(self.extremes or (None, None)),
+            *((None, None) if ratio is None else (ratio.numerator, ratio.denominator)),
+        )
+        columns = zip(COLUMNS, arrays)
+        return {f"{self.spec}{name}": array for name, array in columns if array is not None}
+
+    @property
+    def sums(self) -> dict[str, float]:
+        """Counts by name; those of queries that follow one another add up."""
+        pooled = {} if self.pooled is None else asdict(self.pooled)
+        sums = {**self.counts, NOT_ONE_TO_ONE: self.not_one_to_one, **pooled}
+        return {f"{self.spec} {name}": n for name, n in sums.items()}
+
+
+COLUMNS = ("", " at most", " no gold", " at least", " at best", " above", " below")
+"""What stands behind a metric's name: its values, the most they could have reached, who has no
+gold, what they can become where not all is known, and what each adds to a sum over a sum."""
+
+NOT_ONE_TO_ONE = "not one to one"
+"""The same of the count of questions of which another tool would give another number."""
 
 
 def is_mean(
@@ -192,6 +219,16 @@ def number_of(
     """
     is_open = metric.reads_forbidden and bounds is not None
     return None if is_open else metric.number(values, weights)
+
+
+def bounds_of(
+    low: Floats, high: Floats, weights: Floats | None = None
+) -> tuple[float, float] | None:
+    """Between which means values lie; None where all of them are known."""
+    if np.array_equal(counting(low, weights)[0], counting(high, weights)[0]):
+        return None
+    lowest, greatest = weighted_mean(low, weights), weighted_mean(high, weights)
+    return None if lowest is None or greatest is None else (lowest, greatest)
 
 
 def valueless(scores: MetricScores) -> MetricScores:

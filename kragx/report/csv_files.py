@@ -29,7 +29,7 @@ def means_csv(evaluations: Sequence[Evaluation], comparisons: Sequence[Compariso
     Intervals are those of the comparisons, without any the evaluations' own: empty where there is
     none; a run's own number has no columns for one.
     """
-    metrics = metric_names(evaluations)
+    metrics = metric_names(evaluation.mean for evaluation in evaluations)
     ends = {
         (evaluation.name, evaluation.match_name): {
             f"{scores.spec} {end}": value
@@ -90,7 +90,7 @@ def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None =
             }
             for row in rows
         )
-    metrics = metric_names(evaluations)
+    metrics = metric_names(evaluation.mean for evaluation in evaluations)
     further = ["failure", *["leaks"] * any(e.forbidden is not None for e in evaluations)]
     further += ["weight"] * any(e.weights is not None for e in evaluations)
     return csv_text(rows, ["query_id", "retriever", "match", *metrics, *further, *columns])

@@ -286,7 +286,7 @@ def pool_facts(pool: Mapping[str, Any], n_relevant: int) -> Iterator[tuple[str, 
 
 def pool_table(evaluations: Sequence[Evaluation]) -> Table:
     """How much of each retriever's lists was judged, and between which values its means lie."""
-    metrics = metric_names(evaluations)
+    metrics = metric_names(evaluation.mean for evaluation in evaluations)
 
     def mean(evaluation: Evaluation, metric: str) -> Cell:
         low, high = evaluation.bounds.get(metric, (0.0, 0.0))
@@ -332,7 +332,7 @@ def _gold_lines(evaluation: Evaluation) -> Iterator[Line]:
 def _leaks_parts(groups: Sequence[Sequence[Evaluation]]) -> Iterator[Part]:
     """What leaks under each matcher; nothing where nothing is forbidden."""
     for group in groups:
-        if leaks := [*leaks_table(group)]:
+        if leaks := [*leaks_table([evaluation.leak_report for evaluation in group])]:
             match = group[0].match_name
             heading = message("Leaks, match {match}", match=match)
             yield Heading(heading if len(groups) > 1 else message("Leaks"))
@@ -376,7 +376,7 @@ def _settings_line(comparison: Comparison, evaluation: Evaluation) -> Line:
             "differences and mean times by asks Student's of the ratio of sums, else from {n:,} "
             "resamples of the queries, seed {seed}; max_failed {max_failed:g}.",
             match=evaluation.match_label,
-            profile=profile_label(evaluation),
+            profile=profile_label(evaluation.settings),
             share=statistics.confidence,
             n=statistics.resamples,
             seed=statistics.seed,

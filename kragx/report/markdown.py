@@ -64,7 +64,7 @@ def summary_markdown(findings: Findings) -> str:
         if len(comparisons) > 1:
             heading = message("Match: {match}", match=comparison.match)
             parts.append(Heading(heading, level=3))
-        parts += leak_parts(group)
+        parts += leak_parts([evaluation.leak_report for evaluation in group])
         if of_grid := [tuning for tuning in findings.tunings if tuning.match == comparison.match]:
             parts += [*of_grid[0].describe(SHOWN), *comparison.recommendations[0].caution_lines()]
         else:

@@ -13,7 +13,6 @@ from kragx.comparison import Results, RetrieverScores, check_gates
 from kragx.comparison.compare_retrievers import best_first
 from kragx.comparison.comparison import Settings
 from kragx.comparison.gate_conditions import parse_gates
-from kragx.evaluation.presenting import mean_cell
 from tests.leaks import leaking
 
 N = 60
@@ -218,7 +217,7 @@ def test_what_is_not_all_known_has_a_range_and_no_mean():
     comparison = compare([one, evaluated("other", 1)])
     assert one.mean["leak@2"] is None
     assert one.bounds["leak@2"] == pytest.approx((0.3, 1.0))
-    assert mean_cell(one, "leak@2") == "0.3000 to 1.0000"
+    assert one.mean_cell("leak@2") == "0.3000 to 1.0000"
     mean = comparison.overall.means["one"]["leak@2"]
     assert (mean.value, mean.low, mean.high) == (None, pytest.approx(beta.ppf(0.025, 9, 22)), 1.0)
     assert mean.text == "0.3000 to 1.0000 (at least 14.7%)"

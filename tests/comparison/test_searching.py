@@ -18,7 +18,6 @@ from kragx.comparison import (
     gate_problems,
     parse_gates,
 )
-from kragx.evaluation.presenting import mean_cell
 from kragx.metrics.intervals import Ratio, ratio_difference_interval
 from kragx.report.csv_files import means_csv, queries_csv
 from tests.browser import expect
@@ -285,7 +284,7 @@ def test_the_step_beside_the_mean():
     evaluation = evaluate(
         GOLD, Run.repeated([run("keen", lambda n: True, 1), late, late]), match="exact"
     )
-    assert mean_cell(evaluation, "first_search") == "0.5000 (median: step 4)"
+    assert evaluation.mean_cell("first_search") == "0.5000 (median: step 4)"
     assert evaluation.with_metrics("first_search").runs[1].mean == {"first_search": 0.25}
 
 

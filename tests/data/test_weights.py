@@ -28,7 +28,7 @@ from kragx.data.gold_diff import diff_gold
 from kragx.data.problems import DataWarning
 from kragx.data.reading import read_run
 from kragx.data.source import Reading
-from kragx.evaluation.part_tables.evaluated import evaluate_in_parts
+from kragx.evaluation.part_tables import evaluate_in_parts
 
 GOLD = (Gold(id="d1"),)
 DATASET = GoldDataset(

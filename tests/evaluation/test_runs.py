@@ -19,7 +19,6 @@ from kragx import (
     write_results,
 )
 from kragx.comparison import check_gates, parse_gates
-from kragx.evaluation.nearby import means_at
 from kragx.judging import Judge
 from kragx.judging.clients.scripted import ScriptedClient
 
@@ -121,7 +120,7 @@ def test_other_thresholds():
     around = strict.nearby
     assert dict(zip(around.thresholds, around.means["recall@2"]))[0.8] == 0.25
     assert around.means["recall@2"][0] == 0.5
-    ((_, means),) = means_at(strict, [0.7])
+    ((_, means),) = strict.means_at([0.7])
     assert means == loose.mean
 
 

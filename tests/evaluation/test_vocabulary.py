@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from kragx import DataError, evaluate, read_results, write_results
-from kragx.evaluation import inputs, vocabulary
+from kragx.evaluation import inputs, match_source
 from kragx.matchers import vocabulary as limits
 
 
 @pytest.fixture
 def few_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """Documents are looked at of the first two questions."""
-    for module in (limits, vocabulary):
+    for module in (limits, match_source):
         monkeypatch.setattr(module, "LOOKED_AT", 2)
 
 

@@ -29,8 +29,7 @@ from kragx.app.pipeline import run as run_config
 from kragx.data.problems import DataWarning
 from kragx.evaluation.evaluate_run import evaluation_of_runs
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.nearby import means_at
-from kragx.evaluation.part_tables.evaluated import evaluate_in_parts
+from kragx.evaluation.part_tables import evaluate_in_parts
 from kragx.evaluation.parts import source_parts as part
 from kragx.judging import Answer, Judge, Request, Usage
 from kragx.metrics import KRAGX, MatchTable, compute, parse
@@ -219,7 +218,7 @@ def test_weights_stay_with_the_matches() -> None:
         no_gold="zero",
     )
     assert text.at_threshold(0.5)["recall@1"] == 0.75
-    assert [means["recall@1"] for _, means in means_at(text, [0.5, 0.9])] == [0.75, 0.0]
+    assert [means["recall@1"] for _, means in text.means_at([0.5, 0.9])] == [0.75, 0.0]
     joint = evaluation_of_runs([result, evaluated(questions[::-1], [3, 1], ["mrr@2"])])
     assert joint["mrr@2"] == pytest.approx((0.625 + 0.875) / 2)
     assert joint.weights is result.weights

@@ -14,7 +14,7 @@ from kragx.api.evaluations import Evaluations
 from kragx.app.run_summary import screen
 from kragx.comparison import Comparison, check_gates
 from kragx.comparison.gate_conditions import parse_gates
-from kragx.evaluation.leaks import leak_parts, leak_texts, leaks_table
+from kragx.evaluation.leaks import LeakReport, leak_parts, leak_texts, leaks_table
 from kragx.ground.printing import Table, as_markdown, speaking
 from kragx.report.csv_files import queries_csv
 from kragx.report.findings import Findings
@@ -58,6 +58,11 @@ def comparison(several) -> Comparison:
     return compare(several)
 
 
+def reports(evaluations) -> list[LeakReport]:
+    """What each retriever let through."""
+    return [evaluation.leak_report for evaluation in evaluations]
+
+
 def shown(parts) -> list[str]:
     """The lines that are not empty."""
     return [line for line in as_markdown(list(parts)).splitlines() if line]
@@ -65,7 +70,7 @@ def shown(parts) -> list[str]:
 
 def test_how_many_leak_and_the_first_three(several):
     """A line for each retriever, those that leak first, and what has come."""
-    assert [line.text for line in leak_parts(several[::-1], most=2)] == [
+    assert [line.text for line in leak_parts(reports(several[::-1]), most=2)] == [
         "best: leaks for 2 of 40 questions that could leak (leak@3: [0.6%, 17.0%])",
         "other: no leak is known for 30 questions that could leak (leak@3: at most 17.3%); not "
         "known for 1 (items that no document can match: 1)",
@@ -74,7 +79,7 @@ def test_how_many_leak_and_the_first_three(several):
         "and 1 more",
     ]
     with speaking("ko"):
-        korean = shown(leak_parts(several))
+        korean = shown(leak_parts(reports(several)))
     assert korean[0].startswith("best: 누출이 일어날 수 있는 질문 40개 중 2개에서 누출 (leak@3:")
 
 
@@ -118,7 +123,7 @@ def test_the_rule_stands_in_the_report(several):
 def test_the_table_has_rows_of_each_retriever():
     """The first leak of each, then the second, until there are as many as fit."""
     many = {f"q{at}": {1: "tenant"} for at in range(N)}
-    parts = [*leaks_table([leaking(found(name, 40), many) for name in ("a", "b", "c")], most=5)]
+    parts = [*leaks_table(reports(leaking(found(name, 40), many) for name in "abc"), most=5)]
     (table,) = (part for part in parts if isinstance(part, Table))
     assert [row[:2] for row in table.rows] == [
         ["a", "q0"],
@@ -136,7 +141,7 @@ def test_each_retriever_keeps_its_line():
     metrics = ["leak@3", "stale_first@3"]
     clean = [leaking(found(f"clean{at}", 40), {}, metrics=metrics) for at in range(9)]
     bad = leaking(found("bad", 40), leak, metrics=metrics)
-    texts = [line.text for line in leak_parts([*clean, bad], most=0)]
+    texts = [line.text for line in leak_parts(reports([*clean, bad]), most=0)]
     names = [text.partition(":")[0] for text in texts]
     assert names[:10] == ["bad", *(own.name for own in clean)]
     assert ["stale_first" in text for text in texts] == [False] * 10 + [True] * 10
@@ -178,14 +183,14 @@ def test_json(several):
 
 def test_junit(several):
     """Leaks are a suite of their own that passes, as a gate says how much is too much."""
-    root = ElementTree.fromstring(gates_xml((), leaks=leak_texts(several)))
+    root = ElementTree.fromstring(gates_xml((), leaks=leak_texts(reports(several))))
     (suite,) = root
     assert suite.get("name") == "kragx leaks"
     assert [case.get("classname") for case in suite] == ["best", "other"]
     assert "leaks for 2 of 40 questions" in suite[0].findtext("system-out")
     assert "q9: q9-doc1 at rank 1 (tenant)" in suite[0].findtext("system-out")
     assert (root.get("tests"), root.get("failures")) == ("2", "0")
-    assert "leaks" not in gates_xml((), leaks=leak_texts([found("best", 40)]))
+    assert "leaks" not in gates_xml((), leaks=leak_texts(reports([found("best", 40)])))
 
 
 def test_gates_look_at_the_exact_limit(comparison):

@@ -262,7 +262,7 @@ def _end(
     if summary is not None:
         write_text(summary, summary_markdown(outcome.findings))
     if junit is not None:
-        leaks = leak_texts(evaluations)
+        leaks = leak_texts([evaluation.leak_report for evaluation in evaluations])
         write_text(junit, declared("parts", "junit")(outcome.gates, outcome.failures, leaks=leaks))
     end(outcome.failures, failed(outcome.gates))
 

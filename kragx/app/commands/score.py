@@ -17,9 +17,8 @@ from kragx.data.formats.parquet import is_located
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.part_tables import evaluate_in_parts
-from kragx.evaluation.presenting import queries_table
 from kragx.ground.errors import RetrieverError, UsageError
-from kragx.ground.printing import Heading, Part, joined, say
+from kragx.ground.printing import Heading, Part, Table, joined, number, say
 from kragx.metrics import NO_GOLD, PROFILES, profile as profile_named
 from kragx.report.csv_files import means_csv, queries_csv
 
@@ -278,7 +277,7 @@ def _show_several(result: "Evaluations", format: str, *, per_query: bool) -> Non
 def _parts_of_several(result: "Evaluations", *, per_query: bool) -> Iterator[Part]:
     for evaluation in result.evaluations.values() if per_query else ():
         yield Heading(evaluation.name)
-        yield queries_table(evaluation)
+        yield _queries_table(evaluation)
     yield from result.describe()
 
 
@@ -289,7 +288,13 @@ def _end(failures: "Iterable[Failures]") -> None:
         raise typer.Exit(RetrieverError.exit_code)
 
 
+def _queries_table(evaluation: Evaluation) -> Table:
+    """The values of each query, metrics across."""
+    rows = [[name, *map(number, row.values())] for name, row in evaluation.queries.items()]
+    return Table(["query_id", *evaluation.mean], rows)
+
+
 def _parts(evaluation: Evaluation, *, per_query: bool) -> Iterator[Part]:
     if per_query:
-        yield queries_table(evaluation)
+        yield _queries_table(evaluation)
     yield from evaluation.describe()

@@ -6,7 +6,7 @@ from kragx.app.result_folder.atomic_folder import MANIFEST
 from kragx.comparison import Results
 from kragx.comparison.slices import Tables
 from kragx.data.formats.jsonl import read_object
-from kragx.evaluation.part_tables.evaluated import SUMMARY
+from kragx.evaluation.part_tables import SUMMARY
 from kragx.ground.errors import DataError
 
 

@@ -17,7 +17,7 @@ from kragx.data import Doc, Gold, Query, value_at
 from kragx.data.documents import normal_form
 from kragx.data.gold import cut
 from kragx.data.text import composed
-from kragx.evaluation.vocabulary import vocabulary_of_items
+from kragx.evaluation.match_source import vocabulary_of_items
 from kragx.ground.errors import DataError, UsageError, nearest
 from kragx.matchers import Diagnostics, MatchItem, MatchWarning
 

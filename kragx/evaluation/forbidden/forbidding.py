@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -28,7 +29,7 @@ from kragx.ground.caller_warnings import warn
 from kragx.ground.printing import message
 from kragx.matchers import MatchWarning
 from kragx.matchers.texts import TextsMatcher
-from kragx.metrics import Bools, ForbiddenMarks
+from kragx.metrics import Bools, ForbiddenMarks, Ints
 
 _TRUTHS = np.array([0, -1, 1], np.int8)
 """Which of 0, -1 and 1 a rank of `RANKS` stands for."""
@@ -49,8 +50,8 @@ class Beyond:
         newer: the newer document by the older one, as items name them.
         n_unmatchable: items that can match nothing, whatever was retrieved.
         n_by_id: items that can match nothing if no id is met.
-        lacking: of each field that a rule asks for, how many questions, or documents, lack it, and
-            how many there are.
+        lacking: of fields that rules ask for how many questions, or documents, lack each, and how
+            many there are.
     """
 
     kinds: set[str] = field(default_factory=set)
@@ -60,7 +61,7 @@ class Beyond:
     newer: dict[str, str] = field(default_factory=dict)
     n_unmatchable: int = 0
     n_by_id: int = 0
-    lacking: dict[Place, tuple[int, int]] = field(default_factory=dict)
+    lacking: list[tuple[Place, int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.met = self.met or not self.named.isdisjoint(self.retrieved)
@@ -78,9 +79,7 @@ class Beyond:
         self.newer |= later.newer
         self.n_unmatchable += later.n_unmatchable
         self.n_by_id += later.n_by_id
-        for place, (n_lacking, n) in later.lacking.items():
-            before = self.lacking.get(place, (0, 0))
-            self.lacking[place] = before[0] + n_lacking, before[1] + n
+        self.lacking += later.lacking
 
     @property
     def are_apart(self) -> bool:
@@ -102,7 +101,10 @@ class Beyond:
                 n=self.n_lost,
             )
             warn(problem, MatchWarning)
-        for (rule, path, is_of_query), (n_lacking, n) in self.lacking.items():
+        sums = defaultdict[Place, Ints](lambda: np.zeros(2, np.int64))
+        for place, *counts in self.lacking:
+            sums[place] += counts
+        for (rule, path, is_of_query), (n_lacking, n) in sums.items():
             if n_lacking and (is_of_query or n_lacking == n):
                 problem = message(
                     "rule {rule}: {n} of {of} questions have no {path}, and it says nothing of them"
@@ -243,7 +245,7 @@ class Forbidding:
             ruled, column = Ruled.by(rule, docs, self.rules.zone), kinds.index(rule.name)
             ranks[:, column] = np.maximum(ranks[:, column], ruled.ranks)
             could[:, column] |= ruled.could
-            beyond.lacking |= ruled.lacking
+            beyond.lacking += ruled.lacking
         stale, *of_versions = versions_of(docs, matched, reads_metadata=self.is_asked)
         versions, versions_open, versions_by_id = of_versions
         # Of an empty answer all is known, whatever is forbidden; of none nothing is.

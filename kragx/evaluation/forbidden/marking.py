@@ -281,7 +281,7 @@ class Ruled:
 
     ranks: Ints
     could: Bools
-    lacking: Mapping[Place, tuple[int, int]]
+    lacking: list[tuple[Place, int, int]]
 
     @classmethod
     def by(cls, rule: Rule, docs: MarkedDocuments, zone: tzinfo | None) -> Self:
@@ -313,14 +313,15 @@ class Ruled:
             # Conditions of a rule are an and, of which the least rank has the word.
             np.where(np.array(blank, bool), RANKS[UNKNOWN], np.minimum.reduce(ranks)),
             could,
-            {
-                (rule.name, path, columns is of_queries): (
+            [
+                (
+                    (rule.name, path, columns is of_queries),
                     sum(value is None for _, value in values),
                     len(values),
                 )
                 for columns in (of_queries, of_docs)
                 for path, values in columns.items()
-            },
+            ],
         )
 
 

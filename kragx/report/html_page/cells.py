@@ -335,7 +335,7 @@ def _leaks(cell: RunCell) -> dict[str, Any]:
     return {
         "lines": [
             [text_of(line.text), line.style == LEAKING]
-            for line in leak_parts([evaluation], 0)
+            for line in leak_parts([evaluation.leak_report], 0)
             if line.style != "dim"  # the page says of all retrievers which questions have no gold
         ],
         "found": bool(by_id),

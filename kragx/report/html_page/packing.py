@@ -21,7 +21,7 @@ from kragx.data.formats.jsonl import to_json
 from kragx.ground.languages import LANGUAGES, catalogue
 from kragx.ground.messages import Message, Name
 from kragx.ground.printing import Cell, Part, Table
-from kragx.metrics.threshold import matches
+from kragx.metrics.match_table import matches
 
 _BLOCK_CHARACTERS = 100_000
 

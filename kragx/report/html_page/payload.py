@@ -99,7 +99,7 @@ def payload(
         ],
         "dataset": dict(first.settings["dataset"]),
         **_basis(first),
-        "profile": text_of(profile_label(first)),
+        "profile": text_of(profile_label(first.settings)),
         "matches": [
             {
                 **_match(name, of_match),
@@ -111,7 +111,8 @@ def payload(
         ],
         "retrievers": retrievers,
         "metrics": [
-            _metric(name, _basis(first).get("basis")) for name in metric_names(evaluations)
+            _metric(name, _basis(first).get("basis"))
+            for name in metric_names(evaluation.mean for evaluation in evaluations)
         ],
         "queries": {
             "ids": grid.query_ids,

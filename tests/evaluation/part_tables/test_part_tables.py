@@ -21,8 +21,8 @@ from kragx.data.formats.format import question_record
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.parquet import TABLE_KEY, write_questions
 from kragx.errors import DataError, JudgingError
-from kragx.evaluation.part_tables import scored
-from kragx.evaluation.part_tables.evaluated import SUMMARY, evaluate_in_parts
+from kragx.evaluation import part_tables as scored
+from kragx.evaluation.part_tables import SUMMARY, evaluate_in_parts
 from kragx.evaluation.parts import source_parts as part
 from kragx.judging import Failure, Judge, Panel, Request, Store
 from kragx.matchers import ExactMatcher
@@ -423,7 +423,7 @@ def test_a_strangers_table_runs_no_code(files: Path) -> None:
     first = evaluate_in_parts(files / "data", files / "out")
     table = pq.read_table(first.tables[0])
     about = json.loads(table.schema.metadata[TABLE_KEY])
-    about["diagnostics"]["findings"] = [["", "", "mkdir", {"path": str(files / "evil")}]]
+    about["diagnostics"]["by_kind"] = [["", "", "mkdir", {"path": str(files / "evil")}]]
     pq.write_table(table.replace_schema_metadata({TABLE_KEY: json.dumps(about)}), first.tables[0])
     again = evaluate_in_parts(files / "data", files / "out")
     assert again.n_kept == 3
@@ -436,14 +436,14 @@ def test_killed_in_the_middle_it_goes_on(files: Path) -> None:
     """After kill -9 only whole tables stand there, and they are not computed again."""
     code = f"""
 import time
-from kragx.evaluation.part_tables import scored, evaluated
+from kragx.evaluation import part_tables as scored
 write = scored.write_table
 def slow(*args, written=[]):
     write(*args)
     written.append(1)
     time.sleep(600 if len(written) == 2 else 0)
 scored.write_table = slow
-evaluated.evaluate_in_parts({str(files / "data")!r}, {str(files / "out")!r})
+scored.evaluate_in_parts({str(files / "data")!r}, {str(files / "out")!r})
 """
     process = subprocess.Popen([sys.executable, "-c", code])
     tables = files / "out" / "tables"

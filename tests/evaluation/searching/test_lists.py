@@ -18,7 +18,6 @@ from kragx import (
     evaluate,
 )
 from kragx.data.batch import batched
-from kragx.evaluation.nearby import means_at
 from kragx.evaluation.searching import seen_in, seen_in_runs
 from tests.evaluation.searching.support import (
     ALL_KNOWN,
@@ -199,7 +198,7 @@ def test_other_thresholds_and_metrics_need_no_matching():
     strict = {"method": "overlap", "threshold": 0.9}
     anew = evaluate(GOLD, AGENTS, match=strict, metrics=metrics)
     assert result.with_metrics(metrics).at_threshold(0.9).mean == anew.mean
-    means = dict(zip([0.5, 0.9], means_at(result.with_metrics(metrics), [0.5, 0.9])))
+    means = dict(zip([0.5, 0.9], result.with_metrics(metrics).means_at([0.5, 0.9])))
     assert means[0.9][1] == anew.mean
 
 

@@ -1,0 +1,492 @@
+"""Results of any size scored part by part: values are files, and none is computed twice.
+
+A part comes to a Parquet file, a row a question, and what else is known of it as JSON. Memory holds
+the values, ids and hashes of questions; no texts, and no pairs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+from pydantic import PlainSerializer, PlainValidator, TypeAdapter
+
+from kragx.data import as_corpus, is_source
+from kragx.data.forbidden import FORBIDDEN, check_cycle
+from kragx.data.formats.jsonl import make_folder, open_text, replacing, to_json
+from kragx.data.formats.parquet import OPTIONS, TABLE_KEY
+from kragx.data.weights import WEIGHT, unequal
+from kragx.evaluation.criteria import Criteria
+from kragx.evaluation.evaluate_run import prepared, unmeasured, versions
+from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.evidence import GatheredEvidence, facts_counts, reading_settings
+from kragx.evaluation.forbidden import Beyond, widened
+from kragx.evaluation.inputs import OF_FORBIDDEN, PROBES, Source, Texts, source_of
+from kragx.evaluation.match_source import Matches, MatchPlan, table_counts
+from kragx.evaluation.parts.source_parts import Part, PartResult, match_part, parts_of, passing
+from kragx.evaluation.parts.workers import engine_of
+from kragx.evaluation.searching import unmatched
+from kragx.evaluation.spans import Reader
+from kragx.ground.errors import KragxError, UsageError, needing
+from kragx.ground.plugins import check_arguments
+from kragx.ground.printing import message
+from kragx.matchers import Diagnostics, MatchItem, MatchWarning, is_built_in, matching
+from kragx.matchers.gold_siblings import GoldSample
+from kragx.matchers.items import Diagnostic
+from kragx.metrics import compute
+from kragx.metrics.engine import MetricWarning, warn_above_1
+from kragx.metrics.leaks import check_kinds
+from kragx.metrics.runs import over_parts
+
+SUMMARY = "evaluation.json"
+"""The file of a folder that holds its numbers, and says which tables they are of, in order."""
+
+TABLES = "tables"
+"""The folder within, in which tables stand."""
+
+VERSION = 10
+"""Of the form of tables; a table of another one is not taken."""
+
+_FACTS = "facts "
+_LONGEST = 200  # characters of a value to slice by
+_JUDGED = ("n_judgements", "n_human", "n_distinct", "n_stored", "dialects")
+
+
+@dataclass(frozen=True)
+class ScoredInParts:
+    """What scoring into a folder came to.
+
+    Attributes:
+        evaluation: the numbers; its match table has the questions, and no pairs.
+        tables: the files of values, in the order of the questions.
+        n_kept: how many of them stood there before.
+    """
+
+    evaluation: Evaluation
+    tables: tuple[Path, ...]
+    n_kept: int
+
+    @property
+    def remark(self) -> str:
+        """What was written, and what stood there before."""
+        n, folder = len(self.tables), self.tables[0].parent.parent
+        note = f", {self.n_kept} of them computed before" if self.n_kept else ""
+        return f"{n} table{'s' * (n > 1)} of values per query in {folder}{note}"
+
+
+def evaluate_in_parts(
+    source: object,
+    folder: str | Path,
+    *,
+    corpus: object = None,
+    workers: object = None,
+    **measures: Any,
+) -> ScoredInParts:
+    """`kragx.evaluate` of results, part by part, with the values of each part in a file.
+
+    A part whose values stand in the folder already, of the same content and settings, is not
+    computed again, nor is anything of it judged. The numbers are those of `evaluate`, to the last
+    bit.
+
+    Args:
+        source: results, as of `evaluate`: a file of JSON Lines, or Parquet.
+        folder: where the tables and the summary are written.
+        corpus: as for `evaluate`.
+        workers: as for `evaluate`.
+        measures: match, metrics, profile, no_gold, forbidden, facts_match and budget_tokenizer, as
+            for `evaluate`; a judge grades against the gold, and the values of a metric depend on
+            their own question alone.
+
+    Raises:
+        UsageError: an argument is wrong, or of a kind that needs all questions at once.
+        DataError: as `evaluate`.
+        WorkerError: as `evaluate`.
+        RetrieverError: as `evaluate`.
+        JudgingError: as `evaluate`; the parts that are whole are kept.
+        MissingExtraError: pyarrow is not installed.
+    """
+    with needing("parquet", "writing tables of values"):
+        import pyarrow as pyarrow  # noqa: PLC0414  # whether it is there
+    if not is_source(source):
+        raise UsageError("results are expected: a file, or Parquet files")
+    if (Path(folder) / "manifest.json").exists():
+        raise UsageError(
+            "{folder} holds what kragx run has written",
+            field="out",
+            remedy="name another folder",
+            folder=folder,
+        )
+    check_arguments(Criteria.of, measures, "evaluate_in_parts")
+    criteria = Criteria.of(**measures)
+    deciders = [criteria.matcher] if criteria.facts_by is None else criteria.members
+    _check(criteria)
+    criteria = replace(criteria, matcher=criteria.matcher.against_gold())
+    texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
+    results = source_of(source, None, criteria.profile, texts=texts)
+    criteria, plan = prepared(criteria, results, as_corpus(corpus))
+    # Parts hash and sample their own gold, which is added here: nobody has all of it at once.
+    results.stats.golds = GoldSample()
+    # Absolute, as a worker on another machine stands in another folder.
+    tables = Path(folder).absolute() / TABLES
+    make_folder(tables)
+    key = settings_hash(criteria, plan)
+    score = partial(scored, criteria=criteria, plan=plan, folder=tables, settings=key)
+    engine, parts = engine_of(workers, *deciders), parts_of(results.rows)
+    work = (score(part) for part in parts) if engine is None else engine.map(score, parts)
+    total = ScoredPart(key="", stats=results.stats, diagnostics=Diagnostics())
+    are_kept = dict[str, bool]()
+    is_shown = False if any(decider.judges for decider in deciders) else None  # it shows its own
+    for part in passing(results, total.diagnostics, work, message("scored parts"), is_shown):
+        total.add(part)
+        are_kept[f"{part.key}.parquet"] = part.is_kept
+    evaluation = _evaluation(total, results, criteria, plan).answered()
+    summary = {
+        "retriever": evaluation.name,
+        "match": evaluation.match_name,
+        **evaluation.to_dict(),
+        # Pairs are not kept, so there is nothing to decide at another threshold.
+        "nearby": None,
+        "failures": dict(evaluation.failures),
+        "tables": [f"{TABLES}/{name}" for name in are_kept],
+    }
+    with open_text(Path(folder) / SUMMARY) as file:
+        file.write(to_json(summary, indent=1))
+    paths = tuple(tables / name for name in are_kept)
+    return ScoredInParts(evaluation, paths, sum(are_kept.values()))
+
+
+def _check(criteria: Criteria) -> None:
+    """Refuse what only all questions together can tell."""
+    if not criteria.matcher.uses_gold or criteria.matcher.pool is not None:
+        raise _refused("what a judge of relevance finds in all retrievers is one pool")
+    if any(member.votes for member in criteria.members):
+        raise _refused("how far the judges of a panel differ is said of all questions at once")
+    for spec in criteria.specs:
+        if spec.metric.from_relevance is not None:
+            raise _refused(f"metric {str(spec)!r} is judged in a pool of all questions")
+        if not (spec.apart or spec.metric.from_searches is not None):
+            raise _refused(f"metric {str(spec)!r} is not made of values of single questions")
+
+
+def _refused(problem: str) -> UsageError:
+    return UsageError("--out: {why}", remedy="leave it out, or score without --out", why=problem)
+
+
+def _evaluation(
+    total: ScoredPart, source: Source, criteria: Criteria, plan: MatchPlan
+) -> Evaluation:
+    """The numbers of all parts, as `evaluate` gives them.
+
+    Raises:
+        UsageError: a metric asks for what is not forbidden, or nobody knows what ids mean; or
+            judgements are missing.
+        DataError: documents take each other's place in a circle.
+    """
+    sums, diagnostics, beyond = total.sums, total.diagnostics, None
+    if plan.forbidding is not None and (total.beyond.kinds or criteria.reads_forbidden):
+        beyond = total.beyond
+        check_cycle(beyond.newer)
+        if beyond.are_apart:
+            raise _refused(
+                "no retrieved id is forbidden anywhere, or gold, so that nobody knows whether the "
+                "ids of what is forbidden are those of these documents (a corpus would tell)"
+            )
+        for spec in criteria.specs:
+            if spec.metric.reads_forbidden:
+                check_kinds(spec, beyond.kinds)
+    else:  # nothing is forbidden after all
+        for name in [name for name in sums if name.startswith((PROBES, OF_FORBIDDEN))]:
+            del sums[name]
+    matching.conclude(criteria.matcher, diagnostics)
+    facts = {}
+    if criteria.facts_by is not None:
+        names = [name for name in sums if name.startswith(_FACTS)]
+        n_facts = {name.removeprefix(_FACTS): sums[name] for name in names}
+        facts = facts_counts(n_facts, total.facts, criteria.facts_by)
+    if total.is_open:
+        raise _refused(
+            "judgements are missing, and what they leave open is estimated from all questions "
+            "together; the next run asks for these alone"
+        )
+    if criteria.matcher.judges and not sums["n_with_any_gold"]:
+        raise _refused("no question has gold, and what a judge finds relevant is one pool")
+    for reader in total.readers:
+        reader.warn()
+    columns = {name: np.concatenate(arrays) for name, arrays in total.values.items()}
+    of_all = columns.pop(WEIGHT)
+    weights = unequal(of_all, source.dataset_name)
+    unit = 1.0 if weights is not None else next(iter(of_all), 1.0)
+    scores = [over_parts(spec, columns, sums, weights, unit) for spec in criteria.specs]
+    warn_above_1(scores)
+    n, n_answered = sums["n_queries"], source.stats.statuses["answered"]
+    # No documents and pairs are known; of those that were answered only their number is asked.
+    nothing = unmatched(np.zeros(n, np.int64), np.arange(n) < n_answered)
+    table = replace(nothing, threshold=criteria.matcher.threshold, weights=weights)
+    evaluation = unmeasured(source, criteria, plan, table, diagnostics, sums, beyond)
+    readers = {reader.options: reader for reader in total.readers}
+    counts = {**evaluation.counts, **facts}
+    return replace(evaluation, counts=counts, longest=total.longest).with_scores(
+        scores, reading_settings(readers, criteria.token_settings)
+    )
+
+
+# -- one part --------------------------------------------------------------------------------------
+
+
+def _plain_diagnostics(diagnostics: Diagnostics) -> dict[str, Any]:
+    by_kind = [
+        [*key, type(value).__name__, TypeAdapter(type(value)).dump_python(value, mode="json")]
+        for key, value in diagnostics.by_kind.items()
+    ]
+    # Nothing is asked for a table that stands there.
+    judging = diagnostics.judging.kept() if "judging" in vars(diagnostics) else None
+    judged = judging and {name: getattr(judging, name) for name in _JUDGED}
+    return {"counts": dict(diagnostics), "by_kind": by_kind, "judging": judged}
+
+
+def _diagnostics_of(record: Mapping[str, Any]) -> Diagnostics:
+    diagnostics = Diagnostics(record["counts"])
+    classes: list[type[Diagnostic]] = [Diagnostic, *Diagnostic.__subclasses__()]
+    kinds = {kind.__name__: kind for kind in classes}
+    for kind, settings, name, value in record["by_kind"]:
+        diagnostics.by_kind[kind, settings] = TypeAdapter(kinds[name]).validate_python(value)
+    if (judging := record["judging"]) is not None:
+        from kragx.judging.judgement_counts import Tally
+
+        judged = {**judging, "dialects": Counter(judging["dialects"])}
+        diagnostics.judging = Tally(**{name: judged[name] for name in _JUDGED})
+    return diagnostics
+
+
+_Diagnostics = Annotated[
+    Diagnostics, PlainValidator(_diagnostics_of), PlainSerializer(_plain_diagnostics)
+]
+_Sums = Annotated[Counter[str], PlainValidator(Counter), PlainSerializer(dict)]  # floats, too
+_Columns = Annotated[dict[str, list[Any]], PlainValidator(dict.fromkeys), PlainSerializer(list)]
+
+
+@dataclass(kw_only=True)
+class ScoredPart(PartResult):
+    """What is known of some questions: those of a part, or of several.
+
+    Of all but the columns a table has this very class as JSON; as it is read as these types alone,
+    no table of a stranger's can run anything.
+
+    Attributes:
+        key: the name of its table, by what its values depend on.
+        facts: what the matcher of facts noted.
+        readers: who has read texts for spans, in each way that was asked for.
+        values: for each column the (q) values of each part: of metrics, and weights.
+        sums: counts that are added up: of metrics under their names.
+        longest: the most documents of a question.
+        beyond: what all questions together can tell of what is forbidden.
+        is_kept: whether its table stood there before.
+        is_open: whether there is none, as judgements are missing; of several parts, in any.
+    """
+
+    __pydantic_config__: ClassVar = {"arbitrary_types_allowed": True}
+
+    key: str
+    diagnostics: _Diagnostics
+    facts: _Diagnostics = field(default_factory=Diagnostics)
+    readers: list[Reader] = field(default_factory=list)
+    values: _Columns = field(default_factory=dict)
+    sums: _Sums = field(default_factory=Counter)
+    longest: int = 0
+    beyond: Beyond = field(default_factory=Beyond)
+    is_kept: bool = False
+    is_open: bool = False
+
+    def add(self, later: Self) -> None:
+        """Add the scores of the questions behind these."""
+        self.facts.merge(later.facts)
+        self.beyond.merge(later.beyond)
+        for reader in later.readers:
+            alike = [mine for mine in self.readers if mine.options == reader.options]
+            alike[0].add(reader) if alike else self.readers.append(reader)
+        for name, values in later.values.items():
+            self.values.setdefault(name, []).extend(values)
+        self.sums.update(later.sums)
+        self.longest = max(self.longest, later.longest)
+        self.is_open |= later.is_open
+
+
+_TABLE = TypeAdapter(ScoredPart)
+
+
+def settings_hash(criteria: Criteria, plan: MatchPlan) -> str:
+    """What the values of a part depend on beside its content, in 64 hexadecimal digits.
+
+    Settings, the code of what is not kragx's, the texts of a corpus, with its metadata where
+    something is forbidden, and versions.
+    """
+    foreign = [m if m.inner is None else m.inner for m in criteria.members if not is_built_in(m)]
+    metrics = [spec.metric for spec in criteria.specs if ":" in spec.name or spec.metric.function]
+    ways = (m.function or m.from_matches or m.from_evidence or m.from_searches for m in metrics)
+    told = [m.vocabulary for m in criteria.members if m.vocabulary and m.tells_siblings]
+    forbidding, texts = plan.forbidding, plan.texts
+    docs = [] if texts.corpus.source is None else sorted(texts.corpus.docs.items())
+    return _hashed(
+        VERSION,
+        # Words change no value where siblings are not told by them.
+        {**criteria.settings({}, {}, forbidding), "vocabulary": [v.key for v in told]},
+        criteria.profile.no_gold,
+        [*map(str, criteria.specs)],
+        criteria.token_settings,
+        criteria.passages,
+        [judge.decides_by for member in criteria.members for judge in member.graders],
+        [*map(_code, map(type, foreign)), *map(_code, ways)],
+        [texts.needed_by, *texts.sides],
+        forbidding and [forbidding.id_key, forbidding.is_asked],
+        criteria.searching is None or criteria.searching.says_read,
+        dict(versions()),
+        *([name, doc.text, forbidding and dict(doc.metadata)] for name, doc in docs),
+    )
+
+
+def _hashed(*values: object) -> str:
+    digest = hashlib.sha256()
+    for value in values:
+        digest.update(to_json(value).encode())
+    return digest.hexdigest()
+
+
+def _code(kind: Any) -> str:
+    with suppress(TypeError, OSError):
+        return hashlib.sha256(Path(inspect.getfile(kind)).read_bytes()).hexdigest()
+    return repr(kind)
+
+
+def scored(
+    part: Part, criteria: Criteria, plan: MatchPlan, folder: Path, settings: str
+) -> ScoredPart:
+    """The values of a part: from its table, which is written first if it does not stand there.
+
+    Args:
+        part: some questions.
+        criteria: by which they are evaluated.
+        plan: how they are matched.
+        folder: where tables stand.
+        settings: what values depend on beside the content of a part (`settings_hash`).
+    """
+    path = folder / f"{_hashed(part.key, settings)[:32]}.parquet"
+    if (stored := read_table(path)) is not None:
+        return stored
+    keep = groups_of if plan.keep is None else plan.keep
+    matched = match_part(part, replace(plan, keep=keep), hashes=True)
+    lists, matched.stats.kept = matched.stats.kept or [], None
+    result = ScoredPart(key=path.stem, stats=matched.stats, diagnostics=matched.diagnostics)
+    try:
+        with warnings.catch_warnings():  # it is said of all questions
+            warnings.simplefilter("ignore", MetricWarning)
+            warnings.simplefilter("ignore", MatchWarning)
+            _compute(result, matched.matches, lists, criteria)
+    except KragxError as error:
+        raise error.within(path=part.name) from error
+    if not result.is_open:
+        write_table(path, result, [*map(groups_of, lists)] if criteria.looks else lists)
+    return result
+
+
+def _compute(
+    result: ScoredPart, matches: Matches, lists: Sequence[MatchItem], criteria: Criteria
+) -> None:
+    """The metrics of a part, noted with what all parts together may show."""
+    table, searches = matches.on_basis
+    evidence = forbidden = None
+    if matches.forbidden is not None:
+        result.beyond = matches.forbidden.beyond
+        # Of what metrics ask for nobody knows from a part alone whether it is forbidden at all.
+        asking = (spec for spec in criteria.specs if spec.metric.reads_forbidden)
+        kinds = {spec["kind"] or FORBIDDEN for spec in asking}
+        forbidden = widened(matches.forbidden.marks, kinds)
+    if criteria.looks:
+        evidence = criteria.gathered(lists, table, 1, forbidden, searches, matches.searched)
+        result.readers = [*evidence.readers.values()]
+    elif forbidden is not None or searches is not None:
+        evidence = GatheredEvidence((), table, forbidden=forbidden, searches=searches)
+    result.sums.update(table_counts(table, forbidden, searches))
+    result.longest, result.is_open = table.longest, matches.table.has_unknown
+    result.values[WEIGHT] = [np.ones(table.n_queries) if table.weights is None else table.weights]
+    for score in compute(table, criteria.specs, criteria.profile, evidence):
+        result.values |= {name: [array] for name, array in score.columns.items()}
+        result.sums.update(score.sums)
+        result.is_open |= score.bounds is not None and score.extremes is None
+    if evidence is not None:
+        result.readers = [*evidence.readers.values()]
+        if (facts := evidence.matched_facts) is not None:
+            result.facts = facts.diagnostics
+            result.sums.update({f"{_FACTS}{name}": n for name, n in facts.n.items()})
+
+
+def groups_of(item: MatchItem) -> dict[str, Any]:
+    """What a question can be put into a slice by: plain values, and lists of them."""
+    query = item.query
+    groups: dict[str, Any] = {"query_type": query.query_type, "n_gold": len(query.gold)}
+    groups |= {"status": item.status, "n_retrieved": len(item.docs), "error": item.error}
+    for name, value in query.metadata.items():
+        values = value if isinstance(value, list) else [value]
+        if name != "facts" and all(map(_is_plain, values)):
+            # As slices name it wherever they are made: ``true``, as YAML and JSON have it.
+            texts = (v if isinstance(v, str) else json.dumps(v) for v in values if v is not None)
+            groups[f"metadata.{name}"] = [*texts]
+    return groups
+
+
+def _is_plain(value: object) -> bool:
+    is_plain = value is None or isinstance(value, (str, int, float, bool))
+    return is_plain and len(str(value)) <= _LONGEST
+
+
+def write_table(path: Path, part: ScoredPart, groups: Sequence[Mapping[str, Any]]) -> None:
+    """Write the table of a part beside where it belongs, then put it there.
+
+    Args:
+        path: its place, which is named by what its values depend on.
+        part: what is known of the part.
+        groups: of each question what slices are made of, and what became of it.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    kinds = dict.fromkeys(("status", "query_type", "error"), pa.string())
+    kinds |= dict.fromkeys(("n_gold", "n_retrieved"), pa.int32())
+    names = [name for group in groups for name in group if name.startswith("metadata.")]
+    kinds |= dict.fromkeys(names, pa.list_(pa.string()))
+    columns = {
+        "query_id": pa.array(part.stats.query_ids, pa.string()),
+        "query_hash": pa.array(part.stats.hashes, pa.binary(32)),
+        **{name: pa.array([group.get(name) for group in groups], kinds[name]) for name in kinds},
+        **{name: pa.array(values) for name, (values,) in part.values.items()},
+    }
+    # Hashes stand in their column; what searches are taken apart by is the driver's.
+    part = replace(part, stats=replace(part.stats, hashes=None, searching=None))
+    table = pa.table(columns).replace_schema_metadata({TABLE_KEY: _TABLE.dump_json(part)})
+    # Written beside and put there whole: a table that was broken off would be taken for one.
+    with replacing(path) as place:
+        parquet.write_table(table, place, **{**OPTIONS, "store_schema": True})
+
+
+def read_table(path: Path) -> ScoredPart | None:
+    """What `write_table` was given; None where there is no table of ours that is whole."""
+    from pyarrow import ArrowException, parquet
+
+    with suppress(OSError, ArrowException, LookupError, TypeError, ValueError):
+        table = parquet.read_table(path)
+        part = _TABLE.validate_json((table.schema.metadata or {})[TABLE_KEY])
+        if part.key == path.stem:
+            part.stats.hashes = table["query_hash"].to_pylist()
+            part.values = {name: [table[name].to_numpy()] for name in part.values}
+            part.is_kept = True
+            return part
+    return None
