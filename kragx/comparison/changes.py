@@ -11,8 +11,8 @@ from typing_extensions import Unpack
 from kragx.comparison.compare_retrievers import ComparisonDraft, Options, correct_together
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.estimates import Difference, definition_of
-from kragx.comparison.gold_versions import GoldVersions
 from kragx.comparison.scores import Results, RetrieverScores
+from kragx.comparison.side_by_side import GoldVersions
 from kragx.comparison.slices import ids_at
 from kragx.comparison.statistics import TOLERANCE, Rows
 from kragx.data import GoldDataset

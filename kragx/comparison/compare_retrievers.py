@@ -14,18 +14,15 @@ from typing_extensions import TypedDict, Unpack
 
 from kragx.comparison.advice import Failures, failed_names, failures_of
 from kragx.comparison.aligned import Aligned
-from kragx.comparison.cautions import cautions as could_turn, warnings_of
-from kragx.comparison.comparison import Comparison, Settings
+from kragx.comparison.comparison import Comparison, Settings, Slice
 from kragx.comparison.estimates import Families
-from kragx.comparison.gold_versions import GoldVersions, gold_versions, left_out
-from kragx.comparison.orders import orders_near
 from kragx.comparison.pair_tests import PairTests
-from kragx.comparison.recommendations import recommend
+from kragx.comparison.recommendations import cautions as could_turn, recommend, warnings_of
 from kragx.comparison.scores import Results, RetrieverScores
-from kragx.comparison.side_by_side import check_comparable
+from kragx.comparison.side_by_side import GoldVersions, check_comparable, gold_versions, left_out
 from kragx.comparison.slices import ids_at, sliced
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, Rows
-from kragx.comparison.view import Slice
+from kragx.comparison.threshold_study import orders_near
 from kragx.data import GoldDataset, read_dataset
 from kragx.evaluation.evaluation import Evaluation, as_evaluations
 from kragx.ground.errors import UsageError, nearest

@@ -11,6 +11,7 @@ from math import isclose
 import numpy as np
 
 from kragx.comparison.aligned import Aligned, Key, Means, Pair
+from kragx.comparison.comparison import FEW, View
 from kragx.comparison.estimates import (
     N_FAMILIES,
     Difference,
@@ -33,7 +34,6 @@ from kragx.comparison.statistics import (
     worse_parts,
 )
 from kragx.comparison.statistics.evidence import signed
-from kragx.comparison.view import FEW, View
 from kragx.ground.json_values import to_jsonable
 from kragx.metrics import Floats, Ints
 
