@@ -23,7 +23,6 @@ from kragx.comparison.estimates import Difference, Estimate, Leader
 from kragx.comparison.gate_conditions import (
     Gate,
     parse_gates,
-    too_few_questions as too_few_questions,
     undecidable as undecidable,
     undecidable_differences as undecidable_differences,
 )

@@ -297,6 +297,11 @@ class Settings:
         """The chance of a false alarm that is put up with."""
         return round(1 - self.confidence, 12)  # 1 - 0.9 is less than 0.1
 
+    @property
+    def resampling(self) -> tuple[float, int, int]:
+        """Confidence, resamples and seed."""
+        return self.confidence, self.resamples, self.seed
+
 
 @dataclass(frozen=True)
 class Comparison(Result):

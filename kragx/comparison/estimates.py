@@ -180,13 +180,6 @@ class Difference:
         )
 
 
-def verdict_of(value: float, better: Direction) -> Literal["better", "worse", "different"]:
-    """What a difference says that is more than chance."""
-    if better == "neither":
-        return "different"
-    return "better" if (value > 0) == (better == "higher") else "worse"
-
-
 def _difference_text(difference: Difference) -> str:
     """What a difference says; nothing more would decide between two that are the same."""
     return message("the same") if difference.never_differs else VERDICTS[difference.verdict]

@@ -12,17 +12,14 @@ import numpy as np
 
 from kragx.comparison.estimates import Direction, definition_of
 from kragx.comparison.slices import Tables, rows_of
-from kragx.comparison.statistics import Rows
-from kragx.comparison.statistics.evidence import total
 from kragx.data import GoldDataset
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.nearby import Nearby
 from kragx.evaluation.runs import RUNS, SeveralRuns
 from kragx.ground.errors import DataError, UsageError, nearest, shorten
 from kragx.ground.printing import Name
-from kragx.metrics import Bools, Floats, is_mean, known_metric
-from kragx.metrics.intervals import Interval, Kind, Ratio
-from kragx.metrics.scores import doubt
+from kragx.metrics import Floats, is_mean, known_metric
+from kragx.metrics.intervals import Kind, Ratio
 
 
 @dataclass(frozen=True)
@@ -149,9 +146,6 @@ class RetrieverScores:
         """(len(query_ids), len(metrics)) the values of these queries, each of which there is."""
         # A row a query, so that rows can be picked at once for all metrics.
         values = np.stack([self.values[metric] for metric in metrics], axis=1)
-        return self._of(query_ids, values)
-
-    def _of(self, query_ids: Sequence[str], values: Floats) -> Floats:
         rows = rows_of(query_ids, self.query_ids)
         return values if rows is None else values[rows]
 
@@ -163,64 +157,10 @@ class RetrieverScores:
         n_empty = sum(answers.get(name, 0) for name in ("n_empty", "n_missing", "n_failed"))
         return bool(n_empty == n * answers.get("n", 1) and n > max(bare, self.n_failed))
 
-    def n_open(self, metric: str) -> int:
-        """Of how many questions a metric of what must not be found has no value that is known."""
-        counts: int = self.counts.get("metrics", {}).get(metric, {}).get("n_open", 0)
-        return counts
-
-    def doubt(self, metric: str) -> tuple[float, float]:
-        """How far missing judgements may put the sum of all values, by weight, lower and higher."""
-        values = self.values[metric]
-        below, above = doubt(
-            self.means[metric], self.bounds.get(metric), values, weights=self.weights
-        )
-        n = total(self.weights, ~np.isnan(values))
-        return -below * n, above * n
-
     def is_mean(self, metric: str) -> bool:
         """Whether the metric's number is the mean of the queries' values."""
         values = self.values[metric]
         return is_mean(known_metric(metric), self.means[metric], values, weights=self.weights)
-
-
-@dataclass(frozen=True)
-class Column:
-    """What one retriever scored in one metric, query by query.
-
-    Attributes:
-        values: (q); NaN where there is none.
-        doubt: how far missing judgements may put the sum of all values lower, and higher.
-        n_open: of how many queries it is not known, though one has a value, at most.
-        bounds: between which values the mean lies where some are not known; None of a part of the
-            queries, of which that is not kept.
-        ratio: of a metric that is a sum over a sum what each query adds, where that is known.
-    """
-
-    values: Floats
-    doubt: Interval = (0.0, 0.0)
-    n_open: int = 0
-    bounds: Interval | None = None
-    ratio: Ratio | None = None
-
-    @classmethod
-    def of(cls, score: RetrieverScores, metric: str, rows: Rows | None) -> Column:
-        """Of some queries of a retriever; None for all."""
-        values, ratio = score.values[metric], score.ratios.get(metric)
-        values = values if rows is None else values[rows]
-        n_open = min(score.n_open(metric), int(np.isnan(values).sum()))
-        bounds = score.bounds.get(metric) if len(values) == len(score.query_ids) else None
-        return cls(values, score.doubt(metric), n_open, bounds, ratio and ratio.rows(rows))
-
-    def rows(self, rows: Rows) -> Column:
-        """Of some of its queries, of which no more can be open than have no value."""
-        values = self.values[rows]
-        n_open = min(self.n_open, int(np.isnan(values).sum()))
-        return Column(values, self.doubt, n_open, None, self.ratio and self.ratio.rows(rows))
-
-    @property
-    def present(self) -> Bools:
-        """(q) which queries have a value."""
-        return ~np.isnan(self.values)
 
 
 def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
@@ -236,15 +176,14 @@ def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
 
 def _n_never(row: Mapping[str, Any], metric: str) -> int:
     """For how many queries what a metric waits for never came, which JSON has as null."""
-    n: int = row["counts"].get("metrics", {}).get(metric, {}).get("n_never", 0)
-    return n
+    return int(row["counts"].get("metrics", {}).get(metric, {}).get("n_never", 0))
 
 
 def mean_in(row: Mapping[str, Any], metric: str) -> float | None:
     """A number of a row of report.json; infinity, which JSON has as null, where it is never."""
     value: float | None = row["mean"][metric]
-    is_open = metric in row.get("bounds", {})
-    return inf if value is None and not is_open and _n_never(row, metric) else value
+    is_never = metric not in row.get("bounds", {}) and _n_never(row, metric)
+    return inf if value is None and is_never else value
 
 
 def _values(row: Mapping[str, Any], metric: str, queries: Mapping[str, Any]) -> Floats:
