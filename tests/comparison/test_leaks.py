@@ -10,6 +10,7 @@ from scipy.stats import beta
 
 from kragx import Doc, Gold, GoldDataset, Query, Retrieved, Run, compare, evaluate
 from kragx.comparison import Results, RetrieverScores, check_gates
+from kragx.comparison.aligned import Column
 from kragx.comparison.compare_retrievers import best_first
 from kragx.comparison.comparison import Settings
 from kragx.comparison.gate_conditions import parse_gates
@@ -138,7 +139,7 @@ def test_what_was_read_back_has_the_same_limits():
         },
     }
     read = RetrieverScores.read(row, {})
-    assert read.n_open("leak@2") == 4
+    assert Column.of(read, "leak@2", None).n_open == 4
     assert read.doubt("leak@2") == pytest.approx(one.doubt("leak@2"))
 
 
