@@ -12,7 +12,7 @@ import numpy as np
 
 from kragx.comparison.comparison import Settings
 from kragx.comparison.estimates import Difference, Direction, Estimate, Verdict, definition_of
-from kragx.comparison.scores import RetrieverScores, interval_kind
+from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.slices import ids_at, shared_ids
 from kragx.comparison.statistics import TOLERANCE, Rows, effect_sizes, sure_bounds, tally
 from kragx.comparison.statistics.evidence import of_rows, total
@@ -215,7 +215,7 @@ class Aligned:
         """The means of (q, len(keys)) values, with the intervals of these."""
         columns, kinds = (
             [self.columns[key] for key in keys],
-            [interval_kind(key[0]) for key in keys],
+            [definition_of(key[0]).interval for key in keys],
         )
         bounds = self._sure([(metric, (name,)) for metric, name in keys], values, ends)
         # What must not be found has exact limits.
@@ -249,7 +249,7 @@ class Aligned:
             key[0] in self.tested,
             sure_low,
             sure_high,
-            exact=interval_kind(key[0]) != "score",
+            exact=definition_of(key[0]).interval != "score",
             bounds=self._bounds(column),
             n_open=column.n_open,
             effective=self._effective(column.values),

@@ -346,10 +346,11 @@ def _turned_queries(
             QueryChange(
                 query_id,
                 next((gold[query_id].text for gold in datasets if query_id in gold), None),
-                *values,
-                by=by,
+                before,
+                after,
+                by,
             )
-            for query_id, by, *values in zip(
+            for query_id, by, before, after in zip(
                 ids_at(ids, shown), first[shown].tolist(), *_moved_values(pair, ids, shown, moved)
             )
         )

@@ -28,7 +28,6 @@ from typing import Literal
 
 from kragx.comparison.comparison import Settings
 from kragx.comparison.estimates import definition_of
-from kragx.comparison.scores import interval_kind
 from kragx.comparison.statistics import deciding, enough, least_p, unseen
 from kragx.data import normalise
 from kragx.ground.errors import UsageError, nearest, shorten
@@ -284,7 +283,7 @@ def undecidable(
 
 def limit_form(metric: str, limit: Limit) -> Callable[[float], str]:
     """How a bound is written that a gate on a metric looks at."""
-    is_exact = interval_kind(metric) != "score"
+    is_exact = definition_of(metric).interval != "score"
     return at_most if is_exact and not limit.upwards else number
 
 

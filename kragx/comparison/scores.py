@@ -19,7 +19,7 @@ from kragx.evaluation.runs import RUNS, SeveralRuns
 from kragx.ground.errors import DataError, UsageError, nearest, shorten
 from kragx.ground.printing import Name
 from kragx.metrics import Floats, is_mean, known_metric
-from kragx.metrics.intervals import Kind, Ratio
+from kragx.metrics.intervals import Ratio
 
 
 @dataclass(frozen=True)
@@ -159,18 +159,17 @@ class RetrieverScores:
 
     def is_mean(self, metric: str) -> bool:
         """Whether the metric's number is the mean of the queries' values."""
-        values = self.values[metric]
-        return is_mean(known_metric(metric), self.means[metric], values, weights=self.weights)
+        mean, values = self.means[metric], self.values[metric]
+        return is_mean(known_metric(metric), mean, values, weights=self.weights)
 
 
 def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a report; what an earlier version did not write is unknown."""
-    unknown = dict.fromkeys(("name", "version", "hash"))
     return {
         **recorded,
         **{name: dict(recorded.get(name, {})) for name in ("deviations", "versions")},
         **{name: dict(recorded[name]) for name in ("profile", "match")},
-        "dataset": {**unknown, **recorded["dataset"]},
+        "dataset": dict.fromkeys(("name", "version", "hash")) | recorded["dataset"],
     }
 
 
@@ -197,11 +196,6 @@ def _values(row: Mapping[str, Any], metric: str, queries: Mapping[str, Any]) -> 
 def direction(metric: str) -> Direction:
     """The direction of a metric in a word; ``neither`` also for one that cannot be loaded."""
     return definition_of(metric).better
-
-
-def interval_kind(metric: str) -> Kind:
-    """How sure a metric's mean is, as of a `Metric`; as most for one that cannot be loaded."""
-    return definition_of(metric).interval
 
 
 @dataclass(frozen=True)
@@ -238,15 +232,12 @@ class Results:
             DataError: it is none.
         """
         check_report(report, name)
+        better: dict[str, Direction] = {}
         try:
-            better = {
-                metric: direction
-                for comparison in report.get("comparisons", ())
-                for metric, direction in comparison["better"].items()
-            }
-            weights = report.get("weights")
+            for comparison in report.get("comparisons", ()):
+                better |= comparison["better"]
             scores = tuple(
-                RetrieverScores.read(row, better, dataset, tables, weights)
+                RetrieverScores.read(row, better, dataset, tables, report.get("weights"))
                 for row in report["evaluations"]
             )
         # check_report looks at kinds alone; a report that somebody edited may still be impossible.
@@ -266,16 +257,14 @@ class Results:
         Raises:
             UsageError: there is no such retriever.
         """
-        scores = tuple(score for score in self.scores if score.name == retriever)
-        if not scores:
-            hint = nearest(retriever, self.retrievers)
+        if retriever not in self.retrievers:
             raise UsageError(
                 "{name} has no retriever {retriever!r}; {hint}",
                 name=self.name,
                 retriever=retriever,
-                hint=hint,
+                hint=nearest(retriever, self.retrievers),
             )
-        return scores
+        return tuple(score for score in self.scores if score.name == retriever)
 
 
 _NUMBER, _TEXT = (int, float), (str, NoneType)
@@ -361,11 +350,8 @@ def check_report(report: Any, name: str, kind: Any = _REPORT, place: tuple[str, 
         if report is None:
             return
         kind = kind[0]
-    if isinstance(kind, tuple):
-        is_right = isinstance(report, kind) and not isinstance(report, bool)
-    else:
-        is_right = isinstance(report, type(kind))
-    if not is_right:
+    types = kind if isinstance(kind, tuple) else type(kind)
+    if not isinstance(report, types) or isinstance(report, bool):
         problem = f"not what kragx writes: {shorten(report)}"
         raise DataError(problem, path=name, field=".".join(place))
     if isinstance(kind, list):

@@ -224,8 +224,9 @@ def _entries_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) ->
         )
         for name in names[:3]
     ]
-    more = [message("and {n} more", n=len(names) - 3)] if len(names) > 3 else []
-    return joined(", ", entries + more)
+    if len(names) > 3:
+        entries.append(message("and {n} more", n=len(names) - 3))
+    return joined(", ", entries)
 
 
 def remarks_on(evaluations: Sequence[Evaluation], *, failures: bool = True) -> Iterator[Line]:

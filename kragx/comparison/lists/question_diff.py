@@ -99,9 +99,9 @@ class QuestionDiff:
             ].append(move)
         return kinds
 
-    def counts(self, k: int) -> list[int]:
+    def counts(self, k: int) -> tuple[int, ...]:
         """How many of the first k came, went, and moved within them."""
-        return [*map(len, self.sorted_moves(k))]
+        return tuple(map(len, self.sorted_moves(k)))
 
     def plain(self, k: int) -> dict[str, Any]:
         """What changed within the first k, as plain values; documents are named by their ranks."""

@@ -14,7 +14,8 @@ from typing import Any, Literal
 import numpy as np
 
 from kragx.comparison import Failures, Settings, direction, sliced
-from kragx.comparison.scores import RetrieverScores, interval_kind
+from kragx.comparison.estimates import definition_of
+from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import (
     CONFIDENCE,
     LEAST,
@@ -423,7 +424,7 @@ class Rules:
         self, values: Floats, weights: Floats | None = None
     ) -> list[tuple[float, float | None, float | None]]:
         """Each column's mean with its interval; `weights` (q), None where all are alike."""
-        n, kind = values.shape[1], interval_kind(self.metric)
+        n, kind = values.shape[1], definition_of(self.metric).interval
         resampling = self.confidence, self.resamples, self.seed
         ends = mean_intervals(values, [self.range] * n, *resampling, weights=weights)
         nothing = np.zeros(n, int), np.zeros((2, n))  # what is not known is no value here
