@@ -6,8 +6,8 @@ from dataclasses import replace
 from kragx.comparison import Change, Comparison, failed, gates_parts
 from kragx.comparison.advice import marked
 from kragx.comparison.changes import gold_lines, unchanged
+from kragx.comparison.comparison import STANDING
 from kragx.comparison.tuning import SHOWN
-from kragx.comparison.view import STANDING
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.leaks import leak_parts
 from kragx.evaluation.presenting import profile_label

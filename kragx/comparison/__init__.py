@@ -11,9 +11,21 @@ from kragx.comparison.compare_retrievers import (
     compare_by_matcher as compare_by_matcher,
     compare_scores,
 )
-from kragx.comparison.comparison import CORRECTIONS as CORRECTIONS, Comparison, Settings
+from kragx.comparison.comparison import (
+    CORRECTIONS as CORRECTIONS,
+    NO_VALUE as NO_VALUE,
+    Comparison,
+    Settings,
+    Slice,
+    View,
+)
 from kragx.comparison.estimates import Difference, Estimate, Leader
-from kragx.comparison.gate_conditions import Gate, parse_gates
+from kragx.comparison.gate_conditions import (
+    Gate,
+    parse_gates,
+    undecidable as undecidable,
+    undecidable_differences as undecidable_differences,
+)
 from kragx.comparison.gates import (
     NEEDS_EARLIER as NEEDS_EARLIER,
     GateResult,
@@ -23,21 +35,16 @@ from kragx.comparison.gates import (
     gates_parts as gates_parts,
     gates_table as gates_table,
 )
-from kragx.comparison.gold_versions import GoldVersions, gold_versions as gold_versions
-from kragx.comparison.orders import Order, orders_warning as orders_warning
-from kragx.comparison.power import (
-    too_few_questions as too_few_questions,
-    undecidable as undecidable,
-    undecidable_differences as undecidable_differences,
-)
 from kragx.comparison.scores import Results, RetrieverScores, direction as direction
 from kragx.comparison.side_by_side import (
     REMEDY as REMEDY,
+    GoldVersions,
     check_comparable as check_comparable,
     gold_differs as gold_differs,
+    gold_versions as gold_versions,
 )
 from kragx.comparison.slices import fields_worth_slicing as fields_worth_slicing, sliced as sliced
-from kragx.comparison.view import NO_VALUE as NO_VALUE, Slice, View
+from kragx.comparison.threshold_study import Order, orders_warning as orders_warning
 
 __all__ = [
     "Change",

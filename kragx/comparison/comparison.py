@@ -10,19 +10,24 @@
 `to_dict` of each gives what stands in report.json.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from types import MappingProxyType
 from typing import ClassVar, Literal
 
 from kragx.comparison.advice import Failures, Recommendation, failed_names, with_failures
 from kragx.comparison.estimates import (
+    Difference,
     Direction,
+    Estimate,
     Leader,
+    definition_of,
     difference_cell,
+    difference_cells,
     family_of,
 )
-from kragx.comparison.gold_versions import GoldVersions
-from kragx.comparison.orders import Order
+from kragx.comparison.side_by_side import GoldVersions
 from kragx.comparison.statistics import (
     CONFIDENCE,
     MOST_RESAMPLES,
@@ -30,14 +35,16 @@ from kragx.comparison.statistics import (
     SEED,
     check_confidence,
 )
-from kragx.comparison.view import FEW, STANDING, Slice, View
+from kragx.comparison.threshold_study import Order
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.runs import SeveralRuns
+from kragx.evaluation.presenting import bounds_note
+from kragx.evaluation.runs import SeveralRuns, runs_note
 from kragx.ground.errors import UsageError, check_whole, nearest
 from kragx.ground.json_values import HIDDEN, IF_KNOWN
 from kragx.ground.printing import (
     Cell,
     Heading,
+    Name,
     Part,
     Result,
     Table,
@@ -49,6 +56,190 @@ from kragx.ground.printing import (
 from kragx.metrics import Floats
 from kragx.metrics.intervals import with_reasons
 from kragx.metrics.weights import effective_n
+
+FEW = 10
+"""A slice of fewer queries says next to nothing."""
+
+NO_VALUE = "(no value)"
+"""What the slice of queries without a value is called."""
+
+STANDING = message("★ better than every other; = the best value, but a tie with ≈")
+"""What the marks beside means say, wherever they stand."""
+
+
+@dataclass(frozen=True)
+class View(Result):
+    """Retrievers compared on some queries.
+
+    Attributes:
+        n: how many queries.
+        means: for each retriever, each metric's `Estimate`.
+        leaders: for each metric that has a direction and a value, who is best; empty with one
+            retriever.
+        differences: each retriever but the baseline against it, by metric, then retriever.
+    """
+
+    n: int
+    means: Mapping[str, Mapping[str, Estimate]]
+    leaders: Mapping[str, Leader]
+    differences: tuple[Difference, ...]
+
+    def difference(self, metric: str, retriever: str) -> Difference | None:
+        """A retriever against the baseline in a metric; None for the baseline itself."""
+        of_pair = {(each.metric, each.retriever): each for each in self.differences}
+        return of_pair.get((metric, retriever))
+
+    def scored(self, metric: str) -> int:
+        """How many queries have a value of a metric: one without an answer has no ndcg.
+
+        Where retrievers have unlike many, as some judgement is missing, those of who has most.
+        """
+        return max((mean[metric].n for mean in self.means.values()), default=0)
+
+    def found_nothing(self, metric: str) -> bool:
+        """Whether a metric of what is found is 0 for every retriever: then none is ahead."""
+        values = [mean[metric].value for mean in self.means.values()]
+        is_nothing = all(value is not None and abs(value) < 1e-12 for value in values)
+        return _is_of_finding(metric) and bool(values) and is_nothing
+
+    def finds(self, retriever: str) -> tuple[str, ...]:
+        """The metrics by which a retriever finds something at all."""
+        return tuple(
+            metric
+            for metric, mean in self.means[retriever].items()
+            if _is_of_finding(metric) and (mean.value or 0) >= 1e-12
+        )
+
+    def standing(self, metric: str, retriever: str) -> str:
+        """What stands beside a mean: a mark of `Leader.marks`, or nothing."""
+        leader = self.leaders.get(metric)
+        return "" if leader is None else leader.marks.get(retriever, "")
+
+    def means_table(
+        self,
+        metrics: Iterable[str],
+        evaluations: Sequence[Evaluation] = (),
+        *,
+        runs: Mapping[str, SeveralRuns] = MappingProxyType({}),
+        note: str = "",
+        narrow_note: str = "",
+    ) -> Table:
+        """Metrics down, retrievers across; below each mean its interval, where there is room.
+
+        Args:
+            metrics: the rows.
+            evaluations: of the same retrievers, for what their means say besides: bounds, maxima,
+                and of a single one the micro averages.
+            runs: how those differ that were asked several times, by retriever.
+            note: what stands below the table.
+            narrow_note: what stands below it in a window without room for intervals.
+        """
+        metrics = tuple(metrics)
+        evaluated = {evaluation.name: evaluation for evaluation in evaluations}
+        micro = evaluations[0] if len(evaluations) == 1 and evaluations[0].micro else None
+        columns = [message("metric"), *self.means, *([message("micro")] if micro else [])]
+        rows = [
+            [
+                Cell(Name(metric, "metric"), code=True),
+                *(
+                    self._mean_cell(metric, name, evaluated.get(name), runs.get(name))
+                    for name in self.means
+                ),
+                *([Cell(micro.micro_cell(metric))] if micro else []),
+            ]
+            for metric in metrics
+        ]
+        # Without intervals columns are as narrow as their means, and more of them fit a window.
+        narrow = [[replace(cell, below="") for cell in row] for row in rows]
+        bounds = bounds_note(score for evaluation in evaluations for score in evaluation.scores)
+        below = (mean[metric].ends for mean in self.means.values() for metric in metrics)
+        return Table(
+            columns,
+            rows,
+            narrow=Table(columns, narrow, note=with_reasons((), narrow_note, bounds)),
+            note=with_reasons(below, note, bounds, runs_note(runs)),
+        )
+
+    def _mean_cell(
+        self, metric: str, retriever: str, evaluation: Evaluation | None, runs: SeveralRuns | None
+    ) -> Cell:
+        mean, mark = self.means[retriever][metric], self.standing(metric, retriever)
+        value = mean.number if evaluation is None else evaluation.mean_cell(metric)
+        style = {"★": "bold green", "=": "bold"}.get(mark, "")
+        spread = "" if runs is None else runs.beside(metric)
+        return Cell(joined(" ", [value, mark]), style, joined("; ", [mean.ends, spread]))
+
+    def differences_table(self, note: str = "") -> Table:
+        """Each retriever against the baseline; of two the means stand beside their difference."""
+        pair = list(self.means) if len(self.means) == 2 else []
+        words = [message("metric"), *([] if pair else [message("retriever")])]
+        heads = [message("difference"), message("interval"), "p", "d_z", message("win/tie/loss")]
+        rows = [
+            [
+                Cell(difference.metric, code=True),
+                *([] if pair else [difference.retriever]),
+                *(self.means[name][difference.metric].number for name in pair),
+                *difference_cells(difference),
+            ]
+            for difference in self.differences
+        ]
+        note = with_reasons((difference.ends for difference in self.differences), note)
+        return Table([*words, *pair, *heads, "n", ""], rows, len(words), note=note)
+
+    def best_cell(self, metric: str) -> Cell:
+        """Who is best in a metric, or that it is not decided; of one retriever its mean."""
+        leader = self.leaders.get(metric)
+        if self.found_nothing(metric):
+            is_elsewhere = any(map(self.finds, self.means))
+            return Cell(message("0 for all" if is_elsewhere else "none found anything"))
+        if leader is None:
+            means = [mean[metric] for mean in self.means.values()]
+            return Cell(means[0].number, below=means[0].ends) if len(means) == 1 else Cell("-")
+        mean = self.means[leader.best][metric]
+        text = f"{leader.best} {mean.number}"
+        if leader.decided:
+            return Cell(f"{text} ★", "bold green", mean.ends)
+        text = message("not decided, {best}" if leader.tested else "not tested, {best}", best=text)
+        return Cell(text, below=mean.ends)
+
+    def describe(self) -> Iterator[Part]:
+        """The means, and what differs from the baseline."""
+        metrics = next(iter(self.means.values()), {})
+        note = STANDING if len(self.means) > 1 else ""
+        yield self.means_table(metrics, note=note, narrow_note=note)
+        if self.differences:
+            yield self.differences_table()
+
+
+@dataclass(frozen=True)
+class Slice(View):
+    """The queries that have one value of one field, with the retrievers compared on them.
+
+    Attributes:
+        field: as it was asked for, for example ``metadata.difficulty``.
+        value: the value as text; None for the queries that have none.
+        query_ids: the queries.
+        p_worse: the corrected p of the leading retriever being as good here as elsewhere, in the
+            first metric; None where that is not tested, as with a value for fewer than `FEW`
+            queries.
+    """
+
+    field: str
+    value: str | None
+    query_ids: Sequence[str]
+    p_worse: float | None = None
+
+    @property
+    def label(self) -> str:
+        """The value, or ``(no value)``."""
+        return NO_VALUE if self.value is None else self.value
+
+
+def _is_of_finding(metric: str) -> bool:
+    """Whether a metric is above 0 where gold is found, and there alone."""
+    definition = definition_of(metric)
+    return definition.from_matches is not None and definition.better == "higher"
+
 
 CORRECTIONS = ("family", "none")
 """How p is adjusted to the number of tests."""
@@ -95,6 +286,11 @@ class Settings:
     def alpha(self) -> float:
         """The chance of a false alarm that is put up with."""
         return round(1 - self.confidence, 12)  # 1 - 0.9 is less than 0.1
+
+    @property
+    def resampling(self) -> tuple[float, int, int]:
+        """Confidence, resamples and seed."""
+        return self.confidence, self.resamples, self.seed
 
 
 @dataclass(frozen=True)
@@ -183,15 +379,13 @@ class Comparison(Result):
     @property
     def corrected(self) -> bool:
         """Whether p is corrected: a family has several tests, and it was not switched off."""
-        return self.statistics.correction == "family" and max(self._family_sizes) > 1
-
-    @property
-    def _family_sizes(self) -> tuple[int, int, int]:
-        return self.n_tests, self.n_tests_of_others, self.n_tests_of_times
+        n_tests = max(self.n_tests, self.n_tests_of_others, self.n_tests_of_times)
+        return self.statistics.correction == "family" and n_tests > 1
 
     def n_tests_of(self, metric: str) -> int:
         """Over how many tests the p of a metric is corrected, over all queries."""
-        return self._family_sizes[family_of(metric, self.primary)]
+        sizes = self.n_tests, self.n_tests_of_others, self.n_tests_of_times
+        return sizes[family_of(metric, self.primary)]
 
     @property
     def primary(self) -> str:
@@ -213,9 +407,7 @@ class Comparison(Result):
     @property
     def best(self) -> str:
         """The retriever with the best value of the first metric; the first where none leads."""
-        if self.leader is not None:
-            return self.leader.best
-        return next(iter(self.retrievers), self.baseline)
+        return self.leader.best if self.leader else next(iter(self.retrievers), self.baseline)
 
     @property
     def asks_counts(self) -> Mapping[str, float]:
@@ -305,38 +497,31 @@ class Comparison(Result):
     def _across(self, field: str, cell: Callable[[str, Slice], Cell]) -> Table:
         """A column for each slice; n is of the first metric, and beside a value where unlike it."""
         slices = self.large(field)
-        heads = (
-            joined("", [visible(part.label), f" (n = {part.scored(self.primary)})"])
-            for part in slices
-        )
+        sizes = [part.scored(self.primary) for part in slices]
+        heads = (joined("", [visible(part.label), f" (n = {n})"]) for part, n in zip(slices, sizes))
 
-        def with_n(metric: str, part: Slice) -> Cell:
+        def with_n(metric: str, part: Slice, size: int) -> Cell:
             mean, n = cell(metric, part), part.scored(metric)
-            is_told = n in (0, part.scored(self.primary))
-            return mean if is_told else replace(mean, text=joined(" ", [mean.text, f"(n = {n})"]))
+            text = mean.text if n in (0, size) else joined(" ", [mean.text, f"(n = {n})"])
+            return replace(mean, text=text)
 
-        columns = [message("metric"), *heads]
         rows = [
-            [Cell(metric, code=True), *(with_n(metric, part) for part in slices)]
+            [Cell(metric, code=True), *map(partial(with_n, metric), slices, sizes)]
             for metric in self.metrics
             if any(self.is_in(metric, part) for part in slices)
         ]
-        return Table(
-            columns, rows, note=with_reasons(row_cell.below for row in rows for row_cell in row)
-        )
+        note = with_reasons(row_cell.below for row in rows for row_cell in row)
+        return Table([message("metric"), *heads], rows, note=note)
 
     def against_baseline(self, level: int = 2) -> Iterator[Part]:
         """The differences from the baseline under a heading; nothing with one retriever."""
+        failed = {failure.retriever: failure.text for failure in self.failures}
         if self.retrievers and self.baseline in self.not_comparable:
             yield warning(
                 message(
                     "nothing is set against the baseline {baseline}, as it {failed}",
                     baseline=self.baseline,
-                    failed=next(
-                        failure.text
-                        for failure in self.failures
-                        if failure.retriever == self.baseline
-                    ),
+                    failed=failed[self.baseline],
                 )
             )
         elif self.overall.differences:

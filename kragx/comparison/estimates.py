@@ -70,8 +70,7 @@ class Estimate:
     @property
     def ends(self) -> str:
         """Its interval, or why there is none; empty for a run's own number."""
-        n = self.n if self.is_mean else 0
-        return ends_text(self.low, self.high, n, exact=self.exact)
+        return ends_text(self.low, self.high, self.n if self.is_mean else 0, exact=self.exact)
 
     @property
     def text(self) -> str:
@@ -141,8 +140,7 @@ class Difference:
         """Its interval, or why there is none; empty where nothing was tested."""
         # With 0 nothing is said of why there is no interval, as nothing was tested.
         n = self.n if self.effective is None else max(1, round(self.effective))
-        n = 0 if self.p is None else n
-        return ends_text(self.low, self.high, n, plus=True)
+        return ends_text(self.low, self.high, 0 if self.p is None else n, plus=True)
 
     @property
     def text(self) -> str:
@@ -152,20 +150,23 @@ class Difference:
         value = _in_text(signed(self.value), self.ends)
         if self.p_adjusted is None:
             return message("difference is {value}", value=value)
-        p = probability(self.p_adjusted, equals="= ")
         is_corrected = self.p_adjusted != self.p
         without_0 = self.low is not None and self.high is not None and self.low * self.high > 0
-        # Or it would look as if it contradicted the verdict.
-        explained = is_corrected and not self.decided and without_0
         return message(
+            # Or it would look as if it contradicted the verdict.
             "difference is {value}, p {p} after correction (the interval is without it)"
-            if explained
+            if is_corrected and not self.decided and without_0
             else "difference is {value}, p {p} after correction"
             if is_corrected
             else "difference is {value}, p {p}",
             value=value,
-            p=p,
+            p=probability(self.p_adjusted, equals="= "),
         )
+
+    @property
+    def outcome(self) -> str:
+        """What it says; nothing more would decide between two that are the same."""
+        return message("the same") if self.never_differs else VERDICTS[self.verdict]
 
     @property
     def sentence(self) -> str:
@@ -176,27 +177,13 @@ class Difference:
             retriever=self.retriever,
             against=self.against,
             difference=self.text,
-            verdict=_difference_text(self),
+            verdict=self.outcome,
         )
-
-
-def verdict_of(value: float, better: Direction) -> Literal["better", "worse", "different"]:
-    """What a difference says that is more than chance."""
-    if better == "neither":
-        return "different"
-    return "better" if (value > 0) == (better == "higher") else "worse"
-
-
-def _difference_text(difference: Difference) -> str:
-    """What a difference says; nothing more would decide between two that are the same."""
-    return message("the same") if difference.never_differs else VERDICTS[difference.verdict]
 
 
 def _in_text(value: str, ends: str) -> str:
     """A number with its interval, or why there is none, in a sentence."""
-    if not ends:
-        return value
-    if ends.startswith("["):
+    if not ends or ends.startswith("["):
         return joined(" ", [value, ends])
     return message("{value} ({reason})", value=value, reason=ends)
 
@@ -264,16 +251,12 @@ class Leader:
         """
         if not self.tested or len(self.shared) > len(self.differences):
             return {}
-        if self.decided:
-            return {self.best: "★"}
-        marks: dict[str, Mark] = dict.fromkeys(self.tied, "≈")
-        return {**marks, **dict.fromkeys(self.shared, "=")}
+        ties: dict[str, Mark] = dict.fromkeys(self.tied, "≈")
+        return {self.best: "★"} if self.decided else {**ties, **dict.fromkeys(self.shared, "=")}
 
     def against(self, retriever: str) -> Difference:
         """The best against one of the others that have a value."""
-        return next(
-            difference for difference in self.differences if difference.against == retriever
-        )
+        return {difference.against: difference for difference in self.differences}[retriever]
 
 
 def difference_cell(difference: Difference | None) -> Cell:
@@ -281,15 +264,13 @@ def difference_cell(difference: Difference | None) -> Cell:
     if difference is None or difference.value is None:
         return Cell("-")
     p = "" if difference.p_adjusted is None else f" {probability(difference.p_adjusted)}"
-    mark = _MARKS[difference.verdict] or " "
-    return Cell(
-        joined("", [signed(difference.value), p, " ", mark]), _STYLES.get(difference.verdict, "")
-    )
+    text = joined("", [signed(difference.value), p, " ", _MARKS[difference.verdict] or " "])
+    return Cell(text, _STYLES.get(difference.verdict, ""))
 
 
 def difference_cells(difference: Difference) -> tuple[str | Cell, ...]:
     """Its numbers, and what they decide, in columns."""
-    verdict = joined(" ", [_MARKS[difference.verdict], _difference_text(difference)])
+    verdict = joined(" ", [_MARKS[difference.verdict], difference.outcome])
     return (
         signed(difference.value),
         difference.ends or "-",

@@ -1,14 +1,20 @@
 """Results side by side: which may be, what to say of them, and all that lies between two."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
-from kragx.comparison.gold_versions import GoldVersions, gold_pair
 from kragx.comparison.scores import RetrieverScores
+from kragx.data import GoldDataset
+from kragx.data.gold_diff import diff_gold, gold_name
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.searching import SEARCHES
 from kragx.ground.errors import UsageError, shorten
-from kragx.ground.printing import Line, joined, message, warning
+from kragx.ground.printing import Line, Result, joined, listed, message, visible, warning
+from kragx.matchers import METHODS, method_class
 from kragx.metrics import known_metric
 
 Scored = Evaluation | RetrieverScores
@@ -47,12 +53,17 @@ def check_comparable(
         (first, result, [*_differing(first, result, (versions or {}).get(result.name))])
         for result in results[1:]
     ]
-    if place := _first_that_searches([result.settings for result in results]):
-        one = results[place]
-        pairs += [
-            (one, result, [*searches_that_differ(one.settings, result.settings).values()])
-            for result in results[place + 1 :]
-        ]
+    # Lists alone are no searches.
+    searches = [result.settings.get(SEARCHES, {"lists_alone": True}) for result in results]
+    place = next((at for at, each in enumerate(searches) if not each.get("lists_alone")), 0)
+    pairs += [
+        (
+            results[place],
+            result,
+            [*searches_that_differ(results[place].settings, result.settings).values()],
+        )
+        for result in (results[place + 1 :] if place else ())
+    ]
     for one, other, differing in pairs:
         if differing and not anyway:
             raise UsageError(
@@ -89,14 +100,17 @@ def gold_differs(
 
 def _differing(first: Scored, second: Scored, versions: GoldVersions | None) -> Iterator[str]:
     ids = first.query_ids, second.query_ids
-    hashes = [result.settings["dataset"]["hash"] for result in (first, second)]
-    if None in hashes and ids[0] != ids[1] and {*ids[0]} != {*ids[1]}:
+    if _lacks_hash(first, second) and ids[0] != ids[1] and {*ids[0]} != {*ids[1]}:
         yield message(
             "the gold sets have different queries ({n} and {others})",
             n=len(ids[0]),
             others=len(ids[1]),
         )
     yield from settings_that_differ(first.settings, second.settings, versions).values()
+
+
+def _lacks_hash(*results: Scored) -> bool:
+    return None in (result.settings["dataset"]["hash"] for result in results)
 
 
 def settings_that_differ(
@@ -181,39 +195,26 @@ def searches_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) ->
     return reasons
 
 
-def _first_that_searches(settings: Sequence[Mapping[str, Any]]) -> int:
-    """The place of the first with more searches than lists alone are; 0 where none has any."""
-    return next(
-        (
-            place
-            for place, entry in enumerate(settings)
-            if SEARCHES in entry and not entry[SEARCHES].get("lists_alone")
-        ),
-        0,
-    )
-
-
 def _reads_tokens(settings: Mapping[str, Any]) -> bool:
     metrics = map(known_metric, settings["metrics"])
     return any(metric is not None and metric.reads_tokens for metric in metrics)
 
 
 def _unsure(first: Scored, second: Scored) -> Iterator[str]:
-    if None in (first.settings["dataset"]["hash"], second.settings["dataset"]["hash"]):
+    if _lacks_hash(first, second):
         yield message(
             "the gold set has no content hash; it is taken to be the same, as the queries are"
         )
-    versions = [result.settings["versions"].get("kragx") for result in (first, second)]
-    if versions[0] != versions[1]:
+    one, other = (result.settings["versions"].get("kragx") for result in (first, second))
+    if one != other:
         yield message(
-            "computed by different versions of kragx ({one} and {other})",
-            one=versions[0],
-            other=versions[1],
+            "computed by different versions of kragx ({one} and {other})", one=one, other=other
         )
 
 
 def _entries_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     """The entries that differ, at most three of them, in the order of their names; or nothing."""
+    names = [name for name in sorted({*first, *second}) if first.get(name) != second.get(name)]
     entries: list[str] = [
         message(
             "{name} {one} and {other}",
@@ -221,11 +222,10 @@ def _entries_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) ->
             one=shorten(first.get(name)),
             other=shorten(second.get(name)),
         )
-        for name in sorted({*first, *second})
-        if first.get(name) != second.get(name)
+        for name in names[:3]
     ]
-    if len(entries) > 3:
-        entries[3:] = [message("and {n} more", n=len(entries) - 3)]
+    if len(names) > 3:
+        entries.append(message("and {n} more", n=len(names) - 3))
     return joined(", ", entries)
 
 
@@ -243,3 +243,136 @@ def remarks_on(evaluations: Sequence[Evaluation], *, failures: bool = True) -> I
                 if len(evaluations) > 1
                 else remark
             )
+
+
+NAMED = 5
+"""So many questions are named; JSON and ``kragx gold diff`` have all of them."""
+
+
+@dataclass(frozen=True)
+class GoldVersions(Result):
+    """Two states of a gold set, whose results are compared: which questions are not the same.
+
+    Attributes:
+        left_out: whether only those questions that are the same are compared.
+        earlier, later: name, version and content hash of either.
+        n_same: the questions of both on which numbers mean the same.
+        changed: the questions that both have on which they do not.
+        only_earlier, only_later: those that only one of both has.
+    """
+
+    left_out: bool
+    earlier: Mapping[str, Any]
+    later: Mapping[str, Any]
+    n_same: int
+    changed: tuple[str, ...]
+    only_earlier: tuple[str, ...]
+    only_later: tuple[str, ...]
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The questions that are not the same, those that both have first."""
+        return (*self.changed, *self.only_later, *self.only_earlier)
+
+    @cached_property
+    def differing(self) -> frozenset[str]:
+        """The same, to look among."""
+        return frozenset(self.named)
+
+    @property
+    def text(self) -> str:
+        """What a reader must know, in a sentence."""
+        n, which = self.n_same, self._not_the_same
+        outcome: str = message(
+            "no question differs in what metrics read"
+            if not self.named
+            else "{which}, none is the same"
+            if not n
+            else "{which}, left out here; 1 is the same, and compared"
+            if n == 1
+            else "{which}, left out here; {n} are the same, and compared",
+            which=which,
+            n=n,
+        )
+        if self.named and n and not self.left_out:
+            outcome = which
+        return message("{pair}: {end}", pair=gold_pair(self.earlier, self.later), end=outcome)
+
+    @property
+    def _not_the_same(self) -> str:
+        """How many questions differ, and which."""
+        n, ids = len(self.named), [*map(visible, self.named)]
+        numbers = (
+            (self.changed, message("{n} changed", n=len(self.changed))),
+            (self.only_later, message("{n} only in the later", n=len(self.only_later))),
+            (self.only_earlier, message("{n} only in the earlier", n=len(self.only_earlier))),
+        )
+        return message(
+            "1 question is not the same ({counts}: {questions})"
+            if n == 1
+            else "{n} questions are not the same ({counts}: {questions})",
+            n=n,
+            counts=joined(", ", (text for questions, text in numbers if questions)),
+            questions=listed(ids, NAMED) if n > NAMED else joined(", ", ids),
+        )
+
+    def describe(self) -> Iterator[Line]:
+        """What a reader must know."""
+        # Else it stands among the cautions, as all that is compared anyway.
+        if self.left_out or not self.differing:
+            yield warning(self.text)
+
+
+def gold_pair(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> str:
+    """Two gold sets that differ."""
+    return message(
+        "the gold sets differ ({earlier} and {later})",
+        earlier=gold_name(earlier),
+        later=gold_name(later),
+    )
+
+
+def gold_versions(
+    earlier: Mapping[str, Any],
+    later: Mapping[str, Any],
+    datasets: Sequence[GoldDataset | None],
+    match: Mapping[str, Any],
+    *,
+    anyway: bool = False,
+) -> GoldVersions | None:
+    """What is not the same in two gold sets; None where they are one, or are not known.
+
+    Gold with the same text under another id is other gold where the matcher compares ids, unless a
+    move has recorded where it went.
+
+    Args:
+        earlier: the settings that results record of the one.
+        later: those of the other.
+        datasets: the two of them.
+        match: the settings of the matcher that results record.
+        anyway: compare whatever both have.
+    """
+    hashes, (before, after) = (earlier["hash"], later["hash"]), datasets
+    if hashes[0] == hashes[1] or None in hashes or before is None or after is None:
+        return None
+    if hashes != (before.content_hash, after.content_hash):  # others than results were made with
+        return None
+    diff, ids = diff_gold(before, after), dict[str, list[str]](changed=[], dropped=[], added=[])
+    for question in diff.differing(compares_ids=_compares_ids(match)):
+        ids[question.state].append(question.query_id)
+    n_same = diff.n_old - len(ids["changed"]) - len(ids["dropped"])
+    return GoldVersions(not anyway, dict(earlier), dict(later), n_same, *map(tuple, ids.values()))
+
+
+def _compares_ids(match: Mapping[str, Any]) -> bool:
+    """Whether a matcher of these settings may; of one that is not kragx's own nobody knows."""
+    # A cascade compares ids as soon as one of its members does.
+    if isinstance(members := match.get("of"), (list, tuple)):  # a span's is a word
+        return any(map(_compares_ids, members))
+    method = str(match.get("method"))
+    return method not in METHODS or method_class(method).reads == "ids"
+
+
+def left_out(versions: Iterable[GoldVersions]) -> frozenset[str]:
+    """The questions that are not compared."""
+    return frozenset().union(*(version.differing for version in versions if version.left_out))

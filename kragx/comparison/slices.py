@@ -7,7 +7,7 @@ metric by its canonical name; `kragx.evaluation` writes them. Several follow one
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -70,10 +70,10 @@ def by_field(
     """
     # A field that is named twice would be corrected over twice as many tests.
     for field in dict.fromkeys(fields):
-        groups: dict[str | None, list[int]] = {}
+        groups = defaultdict[str | None, list[int]](list)
         for position, values in enumerate(values_of(field)):
             for value in values:
-                groups.setdefault(value, []).append(position)
+                groups[value].append(position)
         if set(groups) <= {None}:
             names = present()
             hint = nearest(field, names) if names else "they have no field to slice by"
@@ -111,15 +111,13 @@ def _texts(value: Any, field: str) -> list[str | None]:
 def _as_text(value: Any, field: str) -> str | None:
     """A value as text; None for what says nothing: null, and text of white space."""
     if isinstance(value, Mapping):
-        inner = next(iter(value), "name")
         raise UsageError(
             "slices: {name!r} holds a mapping; name one of its values: {name}.{inner}",
             name=field,
-            inner=inner,
+            inner=next(iter(value), "name"),
         )
-    if value is None:
-        return None
-    return normalise(json.dumps(value) if isinstance(value, (int, float)) else str(value)) or None
+    text = json.dumps(value) if isinstance(value, (int, float)) else str(value)
+    return None if value is None else normalise(text) or None
 
 
 def _present(queries: Sequence[Query]) -> list[str]:
@@ -145,19 +143,18 @@ def fields_worth_slicing(dataset: GoldDataset | None) -> tuple[str, ...]:
     A field counts if it has 2 to 12 values and, on average, at least two queries a value. Numbers
     that are no whole ones measure, as ``leak`` does, and group nothing.
     """
-    if dataset is None:
-        return ()
-    entries = [entry for query in dataset for entry in query.metadata.items()]
+    queries = () if dataset is None else dataset.queries
+    entries = [entry for query in queries for entry in query.metadata.items()]
     # One broken number is enough: the whole ones among measured values are chance.
     measures = {name for name, value in entries if isinstance(value, float) and value % 1}
     fields = []
     named = (f"metadata.{name}" for name in dict(entries) if name not in measures)
     for field in dict.fromkeys((*_PLAIN, *named)):
         try:
-            values = {value for _, value, _ in sliced(dataset.queries, [field])} - {None}
+            values = {value for _, value, _ in sliced(queries, [field])} - {None}
         except UsageError:  # no value at all, a mapping, or too many
             continue
-        if _LEAST <= len(values) <= min(_MOST_VALUES, len(dataset) / _LEAST):
+        if _LEAST <= len(values) <= min(_MOST_VALUES, len(queries) / _LEAST):
             fields.append(field)
     return tuple(fields[:_MOST_FIELDS])
 
@@ -208,7 +205,17 @@ class Tables:
 
     @cached_property
     def _parts(self) -> list[Any]:
-        return [*map(_read, self.paths)]
+        from pyarrow import ArrowException, parquet
+
+        parts = []
+        for path in self.paths:
+            try:
+                parts.append(parquet.read_table(path))
+            except (OSError, ArrowException) as error:
+                raise DataError(
+                    "cannot be read as Parquet: {error}", path=str(path), error=error
+                ) from None
+        return parts
 
     @cached_property
     def _whole(self) -> Any:
@@ -252,21 +259,11 @@ class Tables:
         rows, names = rows_of(query_ids, self.query_ids), self._whole.column_names
 
         def values_of(field: str) -> Iterable[Iterable[str | None]]:
-            columns = [self._whole[name] for name in (field, f"metadata.{field}") if name in names]
-            if not columns:
-                return ()
-            column = columns[0] if rows is None else columns[0].take(rows)
-            return (_texts(value, field) for value in column.to_pylist())
+            for name in [name for name in (field, f"metadata.{field}") if name in names][:1]:
+                column = self._whole[name] if rows is None else self._whole[name].take(rows)
+                return (_texts(value, field) for value in column.to_pylist())
+            return ()
 
         # And neither by metrics nor by what became of a question.
         present = [name for name in names if name == "query_type" or name.startswith("metadata.")]
         return by_field(fields, values_of, lambda: present)
-
-
-def _read(path: Path) -> Any:
-    from pyarrow import ArrowException, parquet
-
-    try:
-        return parquet.read_table(path)
-    except (OSError, ArrowException) as error:
-        raise DataError("cannot be read as Parquet: {error}", path=str(path), error=error) from None

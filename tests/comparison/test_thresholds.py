@@ -14,7 +14,7 @@ from hypothesis import given as drawn, strategies as st
 
 from kragx import Gold, GoldDataset, Query, Run, UsageError, compare, evaluate, sweep
 from kragx.comparison import RetrieverScores, orders_warning
-from kragx.comparison.orders import Order, orders_near, orders_of
+from kragx.comparison.threshold_study import Order, orders_near, orders_of
 from kragx.judging import Judge
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.report.csv_files import sweeps_csv

@@ -21,7 +21,7 @@ from kragx.app.result_folder.atomic_folder import (
 )
 from kragx.app.result_folder.baseline import read_baseline
 from kragx.comparison import Results
-from kragx.comparison.report_fields import check_report
+from kragx.comparison.scores import check_report
 from kragx.data import (
     NO_CORPUS,
     Corpus,

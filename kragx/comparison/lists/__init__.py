@@ -3,8 +3,7 @@
 `diff_lists` sets two runs side by side, question by question; `ListDiff` says what is in it.
 """
 
-from kragx.comparison.lists.diff_lists import diff_lists
-from kragx.comparison.lists.list_diff import ListDiff
+from kragx.comparison.lists.list_diff import ListDiff, diff_lists
 from kragx.comparison.lists.question_diff import (
     By as By,
     Identity,

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal
 from kragx.comparison import Comparison
 from kragx.comparison.advice import Recommendation
 from kragx.comparison.statistics import TOLERANCE
-from kragx.comparison.tuning.grid import Curve, interval_text
 from kragx.ground.printing import (
     Cell,
     Heading,
@@ -23,6 +22,67 @@ from kragx.ground.printing import (
     number,
     visible,
 )
+
+
+@dataclass(frozen=True)
+class Point:
+    """The mean over all settings with one value on an axis.
+
+    Attributes:
+        value: on the axis, as it is written.
+        mean, low, high: over all questions.
+        n_settings: over how many settings of each question the mean is.
+    """
+
+    value: str
+    mean: float
+    low: float | None
+    high: float | None
+    n_settings: int
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How a metric responds to an axis.
+
+    Attributes:
+        of: whose grid.
+        axis: which.
+        points: in the grid's order.
+    """
+
+    of: str
+    axis: str
+    points: tuple[Point, ...]
+
+    @property
+    def label(self) -> str:
+        """Whose axis it is."""
+        return f"{self.of}: {self.axis}"
+
+    def table(self, metric: str) -> Table:
+        """The axis across, the metric's mean below it."""
+        cells = [
+            Cell(number(point.mean), below=interval_text(point.low, point.high))
+            for point in self.points
+        ]
+        n = self.points[0].n_settings
+        return Table(
+            [self.label, *(visible(point.value) for point in self.points)],
+            [[metric, *cells]],
+            note=message(
+                "over all questions"
+                if n == 1
+                else "each the mean of {n} settings, over all questions",
+                n=n,
+            ),
+        )
+
+
+def interval_text(low: float | None, high: float | None) -> str:
+    """The ends of an interval below its mean; nothing without one."""
+    return "" if low is None or high is None else f"{low:.3f} {high:.3f}"
+
 
 SHOWN = 12
 """So many settings are shown where there is little room, the best first and the one to take."""

@@ -17,10 +17,10 @@ from kragx.comparison import (
     gates_table,
 )
 from kragx.comparison.changes import gold_of
+from kragx.comparison.comparison import FEW
 from kragx.comparison.near_misses import ALIKE, SIMILAR, Origins
 from kragx.comparison.tuning import Tuning
 from kragx.comparison.verdict import nearest_rival, verdict
-from kragx.comparison.view import FEW
 from kragx.data import Doc, Query
 from kragx.evaluation.evaluate_run import versions
 from kragx.evaluation.evaluation import Evaluation

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 from scipy.stats import beta, binom, binomtest
 
-from kragx.comparison.gate_conditions import parse_gates
-from kragx.comparison.power import undecidable
+from kragx.comparison.gate_conditions import parse_gates, undecidable
 from kragx.comparison.statistics import enough, unseen
 from kragx.ground.printing import at_most, limits
 from kragx.metrics.intervals import ends_text, exact_limits, with_exact_limits
