@@ -157,16 +157,14 @@ def read_prices(prices: Any) -> dict[str, Price]:
     with inside("prices"):
         if not isinstance(prices or {}, Mapping):
             raise UsageError("a mapping {model: {input: 0.4, output: 1.6}} is expected")
-        return {str(model): _price(model, price) for model, price in (prices or {}).items()}
-
-
-def _price(model: object, price: object) -> Price:
-    with inside(str(model)):
-        if isinstance(price, Mapping):
-            return from_options(Price, price)
-        if isinstance(price, Price):
-            return price
-        raise UsageError("write {input: 0.4, output: 1.6}, per million tokens")
+        table: dict[str, Price] = {}
+        for model, options in (prices or {}).items():
+            with inside(str(model)):
+                price = from_options(Price, options) if isinstance(options, Mapping) else options
+                if not isinstance(price, Price):
+                    raise UsageError("write {input: 0.4, output: 1.6}, per million tokens")
+                table[str(model)] = price
+        return table
 
 
 def read_budget(budget: Any) -> Budgets:
@@ -176,19 +174,14 @@ def read_budget(budget: Any) -> Budgets:
     several = isinstance(budget, (list, tuple))
     limits: list[Budget] = []
     for number_, entry in enumerate(budget if several else [budget]):
+        options = entry if isinstance(entry, Mapping) else {"cost": entry}
         with inside("budget"), inside(str(number_)) if several else nullcontext():
-            limits.append(_budget(entry))
+            limits.append(entry if isinstance(entry, Budget) else from_options(Budget, options))
             if limits[-1].per in [limit.per for limit in limits[:-1]]:
                 raise UsageError(
                     "a second one per {per}", remedy="make them one", per=limits[-1].per
                 )
     return Budgets(tuple(limits))
-
-
-def _budget(budget: Any) -> Budget:
-    if isinstance(budget, Budget):
-        return budget
-    return from_options(Budget, budget) if isinstance(budget, Mapping) else Budget(cost=budget)
 
 
 @dataclass
@@ -227,16 +220,12 @@ def most_tokens(request: Request, output_limit: int | None) -> Spent:
     """
     texts = [content for _, content in request.messages]
     texts.append(json.dumps(request.schema, ensure_ascii=False))
-    prompt = sum(map(_most_bytes, texts)) + _ADDED
-    return Spent(1, prompt_tokens=prompt, completion_tokens=output_limit or _ASSUMED_OUTPUT)
-
-
-def _most_bytes(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    # A lone surrogate has no UTF-8; it is counted all the same, not refused.
-    forms = (text, unicodedata.normalize("NFKC", text))
-    return max(len(form.encode("utf-8", "surrogatepass")) for form in forms)
+    n_prompt = _ADDED
+    for text in texts:
+        forms = {text} if text.isascii() else {text, unicodedata.normalize("NFKC", text)}
+        # A lone surrogate has no UTF-8; it is counted all the same, not refused.
+        n_prompt += max(len(form.encode("utf-8", "surrogatepass")) for form in forms)
+    return Spent(1, prompt_tokens=n_prompt, completion_tokens=output_limit or _ASSUMED_OUTPUT)
 
 
 def about_tokens(*texts: str) -> int:

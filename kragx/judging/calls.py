@@ -4,8 +4,8 @@ import asyncio
 import json
 import time
 import uuid
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from kragx.ground.errors import JudgingError
 from kragx.ground.printing import message, say
@@ -17,7 +17,7 @@ from kragx.judging.judgement_counts import Spent, remedy
 from kragx.judging.limits import credible_pause, wait_before
 from kragx.judging.prompt import request_for
 from kragx.judging.question import Judgement, Question, not_asked, now
-from kragx.judging.queue import RunProgress, WorkQueue
+from kragx.judging.queue import WorkQueue
 
 GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by itself
 _SILENCE = 10.0  # seconds of waiting after which it is said what is waited for
@@ -48,14 +48,16 @@ class Breaker:
     * So does a server that has answered nobody for `patience`.
 
     Where nothing more waits to be asked, only the first holds.
+
+    Attributes:
+        in_a_row: how many have failed, the same way, since the last grade.
     """
 
-    def __init__(self, progress: RunProgress, queue: WorkQueue) -> None:
-        self._settings, self._queue = progress.settings, queue
-        self._secrets = progress.questions.secrets
+    def __init__(self, queue: WorkQueue) -> None:
+        self._settings, self._queue = queue.settings, queue
         self._begun = self._settings.clock()
         self._group: str | None = None
-        self._in_a_row = self._n_away = 0
+        self.in_a_row = self._n_away = 0
 
     @property
     def unproven(self) -> bool:
@@ -65,11 +67,7 @@ class Breaker:
     @property
     def in_a_cluster(self) -> bool:
         """Whether so much has failed in a row that other questions should be tried."""
-        return self._in_a_row >= _CLUSTER
-
-    def success(self) -> None:
-        """A grade came."""
-        self._in_a_row = 0
+        return self.in_a_row >= _CLUSTER
 
     def failure(self, failure: Failure, *, is_last: bool, since: float | None = None) -> None:
         """An attempt failed.
@@ -88,15 +86,15 @@ class Breaker:
             return
         settings, is_service = self._settings, failure.kind in _SERVICE
         group = "service" if is_service else failure.kind
-        self._in_a_row = self._in_a_row + 1 if group == self._group else 1
+        self.in_a_row = self.in_a_row + 1 if group == self._group else 1
         self._group = group
         first = is_service and self.unproven
         limit = _FIRST if first else _IN_A_ROW + 2 * settings.concurrency
         if not self._queue:  # there is nothing to save
             return
-        if self._in_a_row >= limit:
+        if self.in_a_row >= limit:
             calls = "calls, the first ones," if first else "questions"
-            raise self._stop(failure, f"{self._in_a_row} {calls} in a row failed")
+            raise self._stop(failure, f"{self.in_a_row} {calls} in a row failed")
         answered = max(self._begun, settings.limits.answered or self._begun)
         silent = settings.clock() - answered
         is_vain = since is not None and answered <= since
@@ -115,7 +113,7 @@ class Breaker:
 
     def _stop(self, failure: Failure, why: str) -> JudgingError:
         self._queue.closed = True
-        words = self._secrets.masked(failure.detail) or failure.kind
+        words = self._queue.questions.secrets.masked(failure.detail) or failure.kind
         if failure.kind not in _SERVICE and failure.detail:
             words = f"{failure.kind}: {words}"  # a model's own words do not say so
         is_spent = failure.fatal and failure.kind == "rate_limit"
@@ -131,16 +129,10 @@ class Breaker:
         )
 
 
-@dataclass(frozen=True)
-class _Attempt:
-    """What came of a request.
+class _Attempt(NamedTuple):
+    """What came of a request that might begin at `started`: a judgement, and why it has no grade.
 
-    Attributes:
-        judgement: as it is kept.
-        failure: why that holds no grade; None if it holds one.
-        started: when it might begin.
-        is_refused: whether the server took no notice of the question, so that it was no call, and
-            used nothing.
+    `is_refused` says that the server took no notice of the question, so that it was no call.
     """
 
     judgement: Judgement
@@ -157,11 +149,10 @@ class Caller:
         breaker: ends the run where nothing succeeds any more.
     """
 
-    def __init__(self, progress: RunProgress, queue: WorkQueue) -> None:
+    def __init__(self, queue: WorkQueue) -> None:
         self.calling: set[asyncio.Task[Any] | None] = set()
-        self.breaker: Breaker = Breaker(progress, queue)
-        self._progress, self._queue = progress, queue
-        self._settings, self._limits = progress.settings, progress.settings.limits
+        self.breaker: Breaker = Breaker(queue)
+        self._queue, self._settings = queue, queue.settings
         self._is_wait_said = self._settings.progress is False
 
     async def judgement(self, key: str) -> Judgement:
@@ -170,19 +161,19 @@ class Caller:
         Raises:
             JudgingError: the service refuses everything.
         """
-        settings, limits, queue = self._settings, self._limits, self._queue
-        request = request_for(self._progress.questions.wanted[key][0], key, settings.timeout)
+        settings, limits, queue = self._settings, self._settings.limits, self._queue
+        request = request_for(queue.questions.wanted[key][0], key, settings.timeout)
         number = n_refused = 0
         since: float | None = None  # when the server first had no room
         while attempt := await self._attempt(key, request):
-            judgement, failure, is_refused = attempt.judgement, attempt.failure, attempt.is_refused
-            if failure is not None and is_refused:  # no attempt: it waits
+            judgement, failure, started, is_refused = attempt
+            pause = (failure and failure.retry_after) or 0.0
+            if is_refused:  # no attempt: it waits
                 n_refused += 1
-                since = attempt.started if since is None else since
+                since = started if since is None else since
                 # While others are answered there is room now and then, and no wait is long.
-                is_served = limits.answered is not None and limits.answered > attempt.started
-                number_of_wait = min(n_refused, 2) if is_served else n_refused
-                wait = wait_before(number_of_wait, failure.retry_after or 0.0)
+                is_served = limits.answered is not None and limits.answered > started
+                wait = wait_before(min(n_refused, 2) if is_served else n_refused, pause)
                 if queue.closed:
                     return judgement
                 if not is_served and settings.clock() >= since + _SILENCE:
@@ -191,17 +182,17 @@ class Caller:
                     await settings.sleep(wait)
                     continue
             number += 1
-            self._progress.tally.n_retries += number > 1
+            queue.tally.n_retries += number > 1
             queue.keep(judgement)
             if failure is None:
-                self.breaker.success()
+                self.breaker.in_a_row = 0
                 return judgement
             is_last = is_refused or not failure.again or number == settings.attempts
             self.breaker.failure(failure, is_last=is_last, since=since if is_refused else None)
             if is_last or queue.closed:
                 return judgement
             await queue.committed(judgement)
-            await settings.sleep(wait_before(number, failure.retry_after or 0.0))
+            await settings.sleep(wait_before(number, pause))
         return not_asked(key, "the budget is used up")
 
     def _say_wait(self, detail: str | None) -> None:
@@ -219,8 +210,8 @@ class Caller:
 
     async def _attempt(self, key: str, request: Request) -> _Attempt | None:
         """What comes of a request once it may begin; None if no budget has room for it."""
-        settings, limits = self._settings, self._limits
-        room = await limits.enter(request, self._progress.store)
+        settings, limits, queue = self._settings, self._settings.limits, self._queue
+        room = await limits.enter(request, queue.store)
         if room is None:
             return None
         usage: Usage | None = at_most(room)  # whatever ends the call, it was made
@@ -234,10 +225,9 @@ class Caller:
             elif self._is_refused(answer, started):
                 is_refused, usage = True, None
         finally:
-            self._progress.tally.add(limits.leave(room, usage))
-        questions = self._progress.questions
+            queue.tally.add(limits.leave(room, usage))
         judgement = judged(
-            *(key, questions.wanted[key][0], answer, usage, questions.secrets),
+            *(key, queue.questions.wanted[key][0], answer, usage, queue.questions.secrets),
             uid=f"{limits.name}{uuid.uuid4().hex[len(limits.name) :]}",
             seconds=round(seconds, 4),
             output_limit=settings.output_limit,
@@ -270,7 +260,7 @@ class Caller:
         Raises:
             JudgingError: no server can be expected to come.
         """
-        limits = self._limits
+        limits = self._settings.limits
         if not failure.again:
             return False
         if failure.kind == "rate_limit":
@@ -282,7 +272,7 @@ class Caller:
                 self.breaker.away(failure)
         else:
             return False
-        self._progress.tally.n_refused += 1
+        self._queue.tally.n_refused += 1
         return True
 
 
@@ -313,7 +303,8 @@ def judged(
         outcome = {"grade": read.grade, "reason": read.reason}
         outcome["expected"] = expected_grade(read, getattr(answer, "tokens", ()), question)
         if read.entries is not None:
-            outcome["answer"] = json.dumps(read.entries, ensure_ascii=False)
+            entries = [(grade, secrets.masked(text)) for grade, text in read.entries]
+            outcome["answer"] = json.dumps(entries, ensure_ascii=False)
     attempt = Judgement(
         key=key,
         at=now(),
@@ -329,21 +320,13 @@ def judged(
         dialect=answer.dialect,
         **about,
     )
-    return _masked(attempt, secrets)
-
-
-def _masked(judgement: Judgement, secrets: Secrets) -> Judgement:
-    """A judgement without secrets: servers and gateways say keys again, models headers."""
-    # Masked first: half a secret may not be known as one.
-    texts: dict[str, Any] = {
-        name: words_of(secrets.masked(getattr(judgement, name)), limit)
+    # Servers and gateways say keys again, models headers. What is cut is masked before: half a
+    # secret may not be known as one.
+    texts = {
+        name: words_of(secrets.masked(getattr(attempt, name)), limit)
         for name, limit in _SAID.items()
     }
-    if judgement.answer is not None:
-        masked = [(grade, secrets.masked(text)) for grade, text in judgement.entries]
-        texts["answer"] = json.dumps(masked, ensure_ascii=False)
-    changed = {name: text for name, text in texts.items() if text != getattr(judgement, name)}
-    return replace(judgement, **changed) if changed else judgement
+    return replace(attempt, **texts)  # type: ignore[arg-type]  # the names of texts
 
 
 def usage_of_answer(answer: Answer | Failure, request: Request | int, room: Spent) -> Usage | None:

@@ -46,16 +46,12 @@ class Usage:
 
     def __post_init__(self) -> None:
         for name in ("prompt", "completion", "cached", "reasoning"):
-            object.__setattr__(self, name, _count(getattr(self, name)))
+            count = getattr(self, name)
+            is_number = isinstance(count, (int, float)) and not isinstance(count, bool)
+            is_count = is_number and 0 <= count <= _MOST_TOKENS and count == int(count)
+            object.__setattr__(self, name, int(count) if is_count else None)
         if self.cached is not None and self.cached > (self.prompt or 0):
             object.__setattr__(self, "cached", None)
-
-
-def _count(value: object) -> int | None:
-    """A number of tokens, if it is one."""
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        return None
-    return int(value) if 0 <= value <= _MOST_TOKENS and value == int(value) else None
 
 
 def words_of(text: object, limit: int | None = None) -> str | None:

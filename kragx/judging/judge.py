@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -24,7 +24,7 @@ from kragx.judging.client import in_use
 from kragx.judging.judgement_counts import Tally
 from kragx.judging.prompt import request_for
 from kragx.judging.question import SETTLED, Judgement, Question, in_batch, not_asked
-from kragx.judging.queue import PendingQuestions, RunProgress, WorkQueue
+from kragx.judging.queue import PendingQuestions, WorkQueue
 from kragx.judging.rubric import Asks, Rubric, canonical_json
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store
@@ -89,19 +89,13 @@ class Grader(ABC):
     budget: Any
     max_missing: float
     dry_run: bool
+    rubric_for: Callable[[Asks, str], Rubric]
+    rubric_id: Callable[[str], str]
 
     @property
     def asks(self) -> Asks | None:
         """The one question that its rubric is for; None if it has none."""
         return self.members[0].asks
-
-    def rubric_for(self, asks: Asks, text: str) -> Rubric:
-        """The rubric of a question about a text."""
-        return self.members[0].rubric_for(asks, text)
-
-    def rubric_id(self, asks: str) -> str:
-        """What names the wording of a question in results."""
-        return self.members[0].rubric_id(asks)
 
 
 @dataclass(frozen=True)
@@ -189,7 +183,6 @@ async def _judged(settings: JudgeSettings, questions: PendingQuestions) -> Judge
             if not (settings.ask_pending or store.read_only):
                 keys = [key for key in questions.wanted if key not in done]
                 done |= await store.aside(store.batches.pending, keys)
-            progress = RunProgress(settings, questions, store, stored, done, tally)
             todo = [key for key in questions.wanted if key not in done]
             if settings.dry_run:
                 _plan(settings, questions, todo, done)
@@ -202,7 +195,8 @@ async def _judged(settings: JudgeSettings, questions: PendingQuestions) -> Judge
                 # Before it is asked: whatever ends the run, an attempt has its question.
                 texts = ((key, questions.wanted[key][1]) for key in todo)
                 await store.aside(store.note, texts, questions.pairs())
-                await _ask_all(progress, todo)
+                run = (settings, questions, store, stored, done, tally, todo)
+                await _ask_all(WorkQueue(*run))
     except NoStoreError:  # a dry run makes none
         _plan(settings, questions, [*questions.wanted], done)
     tally.n_distinct = len(questions.wanted)
@@ -244,44 +238,43 @@ def _plan(
             plan.most.add(most_tokens(request, settings.output_limit))
 
 
-async def _ask_all(progress: RunProgress, todo: Sequence[str]) -> None:
-    settings, done = progress.settings, progress.done
+async def _ask_all(queue: WorkQueue) -> None:
+    settings = queue.settings
+    caller = Caller(queue)
+
+    async def work(*, alone: bool = False) -> None:
+        while key := await queue.next(scattered=caller.breaker.in_a_cluster):
+            judgement = await caller.judgement(key)
+            queue.finish(key, judgement)
+            await queue.committed(judgement)
+            if alone and not caller.breaker.unproven:
+                return
+
     with progress_bar(
         message("judging with {model}", model=settings.model),
-        len(todo),
+        len(queue),
         settings.progress,
         settings.limits.cost_in_words,
-    ) as advance:
-        queue = WorkQueue(progress, todo, advance)
-        caller = Caller(progress, queue)
-
-        async def work(*, alone: bool) -> None:
-            while key := await queue.next(scattered=caller.breaker.in_a_cluster):
-                judgement = await caller.judgement(key)
-                queue.finish(key, judgement)
-                await queue.committed(judgement)
-                if alone and not caller.breaker.unproven:
-                    return
-
+    ) as queue.advance:
         async with queue.opened():
             if caller.breaker.unproven:  # a wrong key or address costs one call, not many
-                await _to_their_end([work(alone=True)], caller, queue, settings.timeout)
-            workers = [work(alone=False) for _ in range(min(settings.concurrency, len(queue)))]
-            await _to_their_end(workers, caller, queue, settings.timeout)
-    n_left = sum(judgement.failure == "not_asked" for judgement in done.values())
+                await _to_their_end([work(alone=True)], caller, queue)
+            workers = [work() for _ in range(min(settings.concurrency, len(queue)))]
+            await _to_their_end(workers, caller, queue)
+    n_left = sum(judgement.failure == "not_asked" for judgement in queue.done.values())
     if n_left and (shortage := settings.limits.shortage):
         raise JudgingError(
             "judge.budget: {shortage}. {n} of {of} questions were not asked; what was "
             "judged is in {store}: raise the budget and run again to go on",
             shortage=shortage,
             n=n_left,
-            of=len(progress.questions.wanted),
+            of=len(queue.questions.wanted),
             store=settings.store,
         )
 
 
 async def _to_their_end(
-    workers: Iterable[Coroutine[Any, Any, None]], caller: Caller, queue: WorkQueue, timeout: float
+    workers: Iterable[Coroutine[Any, Any, None]], caller: Caller, queue: WorkQueue
 ) -> None:
     """Run workers; whatever ends them, answers under way are waited for and kept.
 
@@ -291,7 +284,7 @@ async def _to_their_end(
     Raises:
         Exception: what the first of them to fail raises.
     """
-    tasks = [asyncio.create_task(worker) for worker in workers]
+    timeout, tasks = queue.settings.timeout, [*map(asyncio.create_task, workers)]
     if not tasks:
         return
     try:

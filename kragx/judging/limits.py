@@ -20,15 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from kragx.ground.errors import UsageError
-from kragx.judging.budget import (
-    Budget,
-    Budgets,
-    Price,
-    Used,
-    in_words,
-    most_tokens,
-    spent_of,
-)
+from kragx.judging.budget import Budget, Budgets, Price, Used, in_words, most_tokens, spent_of
 from kragx.judging.client import Request, Usage
 from kragx.judging.judgement_counts import Spent
 from kragx.judging.store import Store
@@ -217,17 +209,25 @@ class Limits:
             self._admit()
         try:
             room = await asyncio.wrap_future(waiter.room)
+            if room is None:
+                return None
+            while (pause := self._paused_until - self._clock()) > 0:
+                await self._sleep(pause)
+            with self._lock:
+                now = self._clock()
+                start = max(now, self._next)
+                self._next = start + self._interval
+            if start > now:
+                await self._sleep(start - now)
+            return room
         except BaseException:
             with self._lock:
                 if waiter in self._waiting:
                     self._waiting.remove(waiter)
                     self._admit()
-                elif not waiter.room.cancelled() and (given := waiter.room.result()) is not None:
-                    self.leave(given, None)
+                elif not waiter.room.cancelled() and (room := waiter.room.result()) is not None:
+                    self.leave(room, None)
             raise
-        if room is not None:
-            await self._start(room)
-        return room
 
     def _admit(self) -> None:
         """Reserve room for those who wait, in their order, as long as there is any."""
@@ -243,21 +243,6 @@ class Limits:
                 self.shortage = shortage or self.shortage
                 if shortage is None:
                     self._reserved.add(room)
-
-    async def _start(self, room: Spent) -> None:
-        """Wait until a call for which there is room may begin."""
-        try:
-            while (pause := self._paused_until - self._clock()) > 0:
-                await self._sleep(pause)
-            with self._lock:
-                now = self._clock()
-                start = max(now, self._next)
-                self._next = start + self._interval
-            if start > now:
-                await self._sleep(start - now)
-        except BaseException:
-            self.leave(room, None)
-            raise
 
     def leave(self, room: Spent, usage: Usage | None) -> Spent:
         """Replace what was reserved by what was used, which is returned; whoever waits looks."""

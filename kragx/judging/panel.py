@@ -30,7 +30,12 @@ OF_ONE = frozenset(
 """The options in which the judges of a panel may differ; the others belong to the panel."""
 
 
-_SHARED = frozenset({"store", "rubric", "examples", "budget", "max_missing", "dry_run"})
+_SHARED = frozenset(
+    {
+        *("store", "rubric", "examples", "budget", "max_missing", "dry_run"),
+        *("rubric_for", "rubric_id"),
+    }
+)
 
 
 def _judges(judges: Any) -> tuple[Judge, ...]:
@@ -128,15 +133,10 @@ class Panel(Grader):
     @property
     def model(self) -> str:
         """What decides, in a few words."""
-        if self._is_repeats:
+        clients = {canonical_json(essential(judge.client.settings)) for judge in self.members}
+        if len(clients) == 1:
             return f"{self.decide} of {len(self.judges)} repeats of {self.judges[0].model}"
         return f"{self.decide} of {', '.join(self.names)}"
-
-    @property
-    def _is_repeats(self) -> bool:
-        """Whether all its judges are one."""
-        judges = {canonical_json(essential(judge.client.settings)) for judge in self.members}
-        return len(judges) == 1
 
     @property
     def names(self) -> list[str]:
@@ -267,8 +267,14 @@ class Panel(Grader):
     # -- what results record -------------------------------------------------------------------
 
     def summary(self, tally: Tally) -> dict[str, Any]:
-        """What judging took, for a result, how the judges voted, and how far they agree."""
+        """What judging took, for a result, how the judges voted, and how far they agree.
+
+        Whoever is asked only where others differ cannot be said to agree or not.
+        """
         names, first = self.names, self.members[0]
+        asked_everywhere: Counter[Pattern] = Counter()
+        for votes, n in tally.votes.items():
+            asked_everywhere[votes[: self._n_everywhere]] += n
         costs = {
             name: judge.summary(tally.judges.get(name, Tally()))
             for name, judge in zip(names, self.members)
@@ -290,7 +296,10 @@ class Panel(Grader):
                     }
                     for name, cost in costs.items()
                 ],
-                **agreement(tally.votes, names, self._n_everywhere),
+                "n_questions": tally.votes.total(),
+                "n_disputed": sum(n for row, n in tally.votes.items() if len({*_graded(row)}) > 1),
+                "alpha": alpha(asked_everywhere),
+                "alpha_of": names[: self._n_everywhere],
             },
         }
 
@@ -341,28 +350,6 @@ def alpha(patterns: Mapping[Pattern, int]) -> float | None:
             coincidences[pair] += n / (len(grades) - 1)
     value = float(ordinal_alpha(coincidences + coincidences.T))
     return None if math.isnan(value) else value
-
-
-def agreement(
-    patterns: Mapping[Pattern, int], names: Sequence[str], n_everywhere: int
-) -> dict[str, Any]:
-    """How far judges agree, as results record it.
-
-    Args:
-        patterns: how many questions got each row of votes.
-        names: of the judges.
-        n_everywhere: how many of them, the first, were asked everything: whoever is asked only
-            where others differ cannot be said to agree or not.
-    """
-    first: Counter[Pattern] = Counter()
-    for votes, n in patterns.items():
-        first[votes[:n_everywhere]] += n
-    return {
-        "n_questions": sum(patterns.values()),
-        "n_disputed": sum(n for votes, n in patterns.items() if len({*_graded(votes)}) > 1),
-        "alpha": alpha(first),
-        "alpha_of": list(names[:n_everywhere]),
-    }
 
 
 def _graded(votes: Pattern) -> list[int]:

@@ -337,15 +337,15 @@ def output_limit(settings: Mapping[str, Any]) -> int | None:
 
     Of several limits the highest: which of them a server keeps to is its own affair.
     """
-    limits = [value for name, value in settings.items() if name in _LIMITS and _is_limit(value)]
+    # Ollama's -1 and -2 are no limits, nor is a flag.
+    limits = [
+        value
+        for name, value in settings.items()
+        if name in _LIMITS and type(value) is int and value > 0
+    ]
     nested = (settings[name] for name in _NESTED & settings.keys())
     limits += filter(None, (output_limit(inner) for inner in nested if isinstance(inner, Mapping)))
     return max(limits, default=None)
-
-
-def _is_limit(value: object) -> bool:
-    # Ollama's -1 and -2 are no limits.
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 def material(

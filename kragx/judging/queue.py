@@ -9,9 +9,9 @@ import json
 import random
 import tempfile
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 from kragx.ground.errors import DataError, JudgingError
@@ -66,18 +66,17 @@ class PendingQuestions:
         Raises:
             DataError: a label is not on the rubric's scale.
         """
-        pairs = {
+        labelled = {
             position: (question.query_id, question.document_id)
             for position, question in enumerate(self.questions)
             if question.rubric.asks == "relevance" and question.query_id and question.document_id
         }
-        labels = store.labels(list(dict.fromkeys(query for query, _ in pairs.values())))
+        labels = store.labels([*dict.fromkeys(query for query, _ in labelled.values())])
         judgements: dict[int, Judgement] = {}
-        for position, pair in pairs.items():
-            if pair not in labels:
+        for position, pair in labelled.items():
+            if (grade := labels.get(pair)) is None:
                 continue
-            grade, top = labels[pair], self.questions[position].rubric.top
-            if grade > top:
+            if grade > (top := self.questions[position].rubric.top):
                 raise DataError(
                     "{address}: the imported label {grade} of query {pair!r}, "
                     "document {pair_2!r} is not on the rubric's scale of 0 to {top}",
@@ -102,8 +101,10 @@ class PendingQuestions:
 
 
 @dataclass
-class RunProgress:
-    """How far a run is.
+class WorkQueue:
+    """The keys of a run that wait to be asked, in their order, each claimed in the store before.
+
+    What others are asking comes last: their answers are taken, and what they leave is asked.
 
     Attributes:
         settings: of the judge.
@@ -112,36 +113,23 @@ class RunProgress:
         stored: what that had of the questions, failures included.
         done: what became of each key so far.
         tally: what it took.
+        todo: the keys that are asked, in this order.
+        advance: is told of every key that has its answer.
+        closed: nothing more is asked.
     """
 
     settings: JudgeSettings
     questions: PendingQuestions
     store: Store
     stored: Mapping[str, Judgement]
-    done: dict[str, Judgement] = field(default_factory=dict)
-    tally: Tally = field(default_factory=Tally)
+    done: dict[str, Judgement]
+    tally: Tally
+    todo: Iterable[str]
+    advance: Callable[[], None] = lambda: None
+    closed: bool = False
 
-
-class WorkQueue:
-    """Keys that wait to be asked, in their order, each claimed in the store before it is.
-
-    What others are asking comes last: their answers are taken, and what they leave is asked.
-
-    Args:
-        progress: of the run.
-        keys: what it asks, in this order.
-        advance: is told of every key that has its answer.
-
-    Attributes:
-        closed: nothing more is asked.
-    """
-
-    def __init__(
-        self, progress: RunProgress, keys: Sequence[str], advance: Callable[[], None]
-    ) -> None:
-        self.closed: bool = False
-        self._progress, self._store, self._advance = progress, progress.store, advance
-        self._keys = deque(keys)
+    def __post_init__(self) -> None:
+        self._keys = deque(self.todo)
         self._claimed: set[str] = set()  # of these, what is one's own to ask
         self._foreign: set[str] = set()  # and what others had claimed, when one last looked
         self._lock, self._committing = asyncio.Lock(), asyncio.Lock()
@@ -159,7 +147,14 @@ class WorkQueue:
         Raises:
             JudgingError: the store took or takes no more; what it lacks is in a file to import.
         """
-        renewal = asyncio.create_task(self._renew())
+
+        async def renew() -> None:
+            while True:
+                await asyncio.sleep(_RENEWAL)
+                with suppress(StoreFailedError):
+                    await self.store.aside(self.store.claims.renew)
+
+        renewal = asyncio.create_task(renew())
         try:
             yield
         except StoreFailedError as error:
@@ -172,12 +167,6 @@ class WorkQueue:
             if self._error is not None:
                 problem = f"{self._error}; {self._rescued()}, and nothing more was asked"
                 raise JudgingError(problem) from self._error
-
-    async def _renew(self) -> None:
-        while True:
-            await asyncio.sleep(_RENEWAL)
-            with suppress(StoreFailedError):
-                await self._store.aside(self._store.renew)
 
     # -- claims ------------------------------------------------------------------------------
 
@@ -206,17 +195,17 @@ class WorkQueue:
 
     async def _claim(self) -> None:
         """Claim the next keys, take what others have got, and put what they are asking last."""
-        settings, store = self._progress.settings, self._store
+        settings, store = self.settings, self.store
         block = settings.concurrency * (1 if settings.concurrency < _FEW else 2)
         keys = [key for key in islice(self._keys, block) if key not in self._claimed]
-        claimed = await store.aside(store.claim, keys)
+        claimed = await store.aside(store.claims.claim, keys)
         # Whoever submits leaves out what is claimed, and what was submitted before is seen here.
         pending: Mapping[str, Judgement] = {}
         if not settings.ask_pending:
             pending = await store.aside(store.batches.pending, claimed.keys)
         answered = await store.aside(store.stored_answers, keys)
         for key in keys:
-            answer, before = answered.get(key), self._progress.stored.get(key)
+            answer, before = answered.get(key), self.stored.get(key)
             is_over = key in claimed.keys and key not in claimed.inherited
             if answer is None or not settles(answer, before, is_over=is_over):
                 answer = pending.get(key)
@@ -230,8 +219,8 @@ class WorkQueue:
                 self._keys.append(key)
                 continue
             if answer is not pending.get(key):
-                self._progress.tally.n_joined += key in self._foreign
-                self._progress.tally.n_stored += key not in self._foreign
+                self.tally.n_joined += key in self._foreign
+                self.tally.n_stored += key not in self._foreign
             self._foreign.discard(key)
             self.finish(key, answer)
 
@@ -243,9 +232,9 @@ class WorkQueue:
 
     def finish(self, key: str, judgement: Judgement) -> None:
         """Take what became of a key; after the next commit others may ask it."""
-        self._progress.done[key] = judgement
+        self.done[key] = judgement
         self._finished.append(key)
-        self._advance()
+        self.advance()
 
     async def committed(self, attempt: Judgement) -> None:
         """Wait until an attempt is committed, together with those of the next few milliseconds.
@@ -254,7 +243,7 @@ class WorkQueue:
         """
         async with self._committing:  # one commits; the others wait, and find theirs done
             if self._error is None and any(waiting is attempt for waiting in self._attempts):
-                if len(self._attempts) < _FULL or self._store.address.path is None:
+                if len(self._attempts) < _FULL or self.store.address.path is None:
                     await asyncio.sleep(_TOGETHER)
                 await self._commit()
 
@@ -262,7 +251,7 @@ class WorkQueue:
         n_attempts, n_finished = len(self._attempts), len(self._finished)
         try:
             # Whoever is cancelled here commits the same again at the end, which adds nothing.
-            await self._store.aside(self._store.add, self._attempts[:], self._finished[:])
+            await self.store.aside(self.store.add, self._attempts[:], self._finished[:])
         except StoreFailedError as error:
             self._error = error
             self.closed = True  # what cannot be kept is not asked for
@@ -273,7 +262,7 @@ class WorkQueue:
         """Keep the attempts that the store lacks in a file that it can import, and say so."""
         if not self._attempts:
             return "all that was judged is stored"
-        questions, pairs = self._progress.questions, dict[str, list[list[str]]]()
+        questions, pairs = self.questions, dict[str, list[list[str]]]()
         for key, *pair in questions.pairs():
             pairs.setdefault(key, []).append(pair)
         lines = (
@@ -290,5 +279,5 @@ class WorkQueue:
             return f"{n_lost} answers are lost, as no other file could be written ({error})"
         return (
             f"{n_lost} answers that it did not take are in {file.name} (once there is room: kragx "
-            f"judge store import {file.name} --store {self._store.address})"
+            f"judge store import {file.name} --store {self.store.address})"
         )

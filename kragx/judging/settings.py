@@ -145,18 +145,19 @@ class JudgeSettings:
         Raises:
             UsageError: the judge's own rubric asks something else.
         """
+        # One for documents leaves lists of facts alone, and the other way round.
         rubric: Rubric | None = self.rubric
-        if not self._is_about(asks):
+        if rubric is None or not akin(asks, rubric.asks):
             return built_in(asks, text, self.language)
-        if self.asks not in (None, asks):
+        if rubric.asks != asks:
             raise UsageError(
                 "judge.rubric: {id!r} asks for {asks}, and here {asks_2} is judged; use "
                 "another rubric, or mode {asks!r}",
-                id=self.rubric.id,
-                asks=self.asks,
+                id=rubric.id,
+                asks=rubric.asks,
                 asks_2=asks,
             )
-        return built_in(asks, text, self.language) if rubric is None else rubric
+        return rubric
 
     @property
     def asks(self) -> Asks | None:
@@ -165,12 +166,10 @@ class JudgeSettings:
 
     def rubric_id(self, asks: str) -> str:
         """What names the wording of a question in results, whatever the texts' language."""
-        rubric: Rubric | None = self.rubric if self._is_about(asks) else None
-        return f"{asks}-{self.language}-1" if rubric is None else rubric.id
-
-    def _is_about(self, asks: str) -> bool:
-        # One for documents leaves lists of facts alone, and the other way round.
-        return self.asks is None or akin(asks, self.asks)
+        rubric: Rubric | None = self.rubric
+        if rubric is not None and akin(asks, rubric.asks):
+            return rubric.id
+        return f"{asks}-{self.language}-1"
 
     @cached_property
     def output_limit(self) -> int | None:

@@ -48,7 +48,7 @@ def grades(judged):
 def left_behind(store, keys, owner, seconds):
     """Claims of somebody else, which last so long."""
     with Store(store) as opened:
-        opened.claim([])
+        opened.claims.claim([])
     with closing(sqlite3.connect(store)) as db:
         rows = [(key, owner, seconds) for key in keys]
         now = "(julianday('now') - 2440587.5) * 86400.0"
@@ -66,14 +66,14 @@ def keys_of(questions, client, store):
 def test_claims(store):
     """A key is one's own until it is finished, given up with the store, or not renewed."""
     with Store(store) as mine, Store(store) as other:
-        assert mine.claim(["a", "b"]).keys == {"a", "b"}
-        assert other.claim(["b", "c"]).keys == {"c"}
-        assert mine.claim(["b", "c"]).keys == {"b"}
+        assert mine.claims.claim(["a", "b"]).keys == {"a", "b"}
+        assert other.claims.claim(["b", "c"]).keys == {"c"}
+        assert mine.claims.claim(["b", "c"]).keys == {"b"}
         mine.add([], ["a"])
-        mine.claim([])
-        assert other.claim(["a", "b"]).keys == {"a"}
+        mine.claims.claim([])
+        assert other.claims.claim(["a", "b"]).keys == {"a"}
     with Store(store) as third:
-        claimed = third.claim(["a", "b", "c"])
+        claimed = third.claims.claim(["a", "b", "c"])
         assert claimed.keys == {"a", "b", "c"}
         assert not claimed.inherited
 
@@ -82,10 +82,10 @@ def test_claims_end_by_themselves(store, monkeypatch):
     """Without renewal another takes over, and sees that nobody has ended it."""
     monkeypatch.setattr(pending, "LASTS", -1.0)
     with Store(store) as mine, Store(store) as other:
-        mine.claim(["a"])
+        mine.claims.claim(["a"])
         monkeypatch.setattr(pending, "LASTS", 30.0)
-        assert other.claim(["a"]).inherited == {"a"}
-        assert not mine.claim(["a"]).keys
+        assert other.claims.claim(["a"]).inherited == {"a"}
+        assert not mine.claims.claim(["a"]).keys
 
 
 @pytest.mark.integration
@@ -197,8 +197,8 @@ def test_what_a_kill_can_lose(store):
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("way", ["add", "claim"])
-def test_a_slow_server_holds_nothing_up(database, monkeypatch, way):
+@pytest.mark.parametrize(("kind", "way"), [(Store, "add"), (pending.Claims, "claim")])
+def test_a_slow_server_holds_nothing_up(database, monkeypatch, kind, way):
     """What else runs in the event loop goes on while a database server takes its time."""
     goes_on = threading.Event()
 
@@ -207,8 +207,8 @@ def test_a_slow_server_holds_nothing_up(database, monkeypatch, way):
         assert not is_open or goes_on.wait(PATIENCE)
         return at_once(*arguments)
 
-    at_once = getattr(Store, way)
-    monkeypatch.setattr(Store, way, slow)
+    at_once = getattr(kind, way)
+    monkeypatch.setattr(kind, way, slow)
 
     async def ticking():
         while True:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kragx.ground.errors import JudgingError
 
 if TYPE_CHECKING:
     from kragx.ground.secrets import Secrets
 
+ENDPOINT = "/v1/chat/completions"
+"""What the requests of a batch are for."""
 _MARK = "kragx"  # where a batch's metadata say which of ours it is
 _CLOCKS_DIFFER = 7200  # seconds, at most
 _REMEDY = "is there a server that knows batches at judge.base_url, and is it the same account?"
@@ -28,12 +29,8 @@ class ServiceError(JudgingError):
         return self.status is not None and self.status < 500 and self.status not in (408, 409)
 
 
-@dataclass(frozen=True)
-class Remote:
-    """A batch as the provider describes it.
-
-    `status` is its word for how far it is, `files` are those with answers and with errors.
-    """
+class Remote(NamedTuple):
+    """A batch as the provider describes it: its word for how far it is, files with answers."""
 
     status: str
     n_answered: int
@@ -59,9 +56,9 @@ class BatchService:
             file = (name, content, "application/jsonl")
             return _id_of(await self._retrying.files.create(file=file, purpose="batch"))
 
-    async def create(self, file: str, endpoint: str, uid: str) -> str:
+    async def create(self, file: str, uid: str) -> str:
         """Have a file run; the batch's id. After an error that is not final it may run."""
-        options: Any = {"input_file_id": file, "endpoint": endpoint, "metadata": {_MARK: uid}}
+        options: Any = {"input_file_id": file, "endpoint": ENDPOINT, "metadata": {_MARK: uid}}
         with self._asking("making a batch"):
             return _id_of(await self._client.batches.create(completion_window="24h", **options))
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from kragx.adapters.batches.collecting import look_after
-from kragx.adapters.batches.service import BatchService, ServiceError
+from kragx.adapters.batches.service import ENDPOINT, BatchService, ServiceError
 from kragx.ground.errors import JudgingError, UsageError
 from kragx.ground.event_loop import run_sync
-from kragx.ground.printing import Line, message, show, warning
+from kragx.ground.printing import Line, Part, message, show, warning
 from kragx.ground.secrets import Secrets
 from kragx.judging import Judge
 from kragx.judging.budget import Used, about_spent, most_tokens
@@ -29,7 +29,6 @@ from kragx.judging.queue import PendingQuestions
 from kragx.judging.rubric import canonical_json, digest
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store
-from kragx.judging.store.pending import Register
 
 MOST_REQUESTS = 50_000
 MOST_BYTES = 190_000_000  # what OpenAI takes in one file is 200 MB
@@ -43,6 +42,14 @@ class Parcel:
     secrets: Secrets
     wanted: dict[str, tuple[Question, str]] = field(default_factory=dict)
     pairs: set[tuple[str, str, str]] = field(default_factory=set)
+
+
+class _Request(NamedTuple):
+    """A question as a file has it, the most that it takes, and about how many tokens it has."""
+
+    line: bytes
+    limit: Used
+    prompt_tokens: int
 
 
 class Submission:
@@ -65,7 +72,7 @@ class Submission:
 
     def check(self, client: Client) -> None:
         """Refuse a client whose provider's batches are not known."""
-        if not hasattr(client, "batch_endpoint"):
+        if not hasattr(client, "connected"):
             raise UsageError(
                 "judge: {name} cannot be asked in batches, only one question at a time",
                 remedy="use kragx run; or name the model of a provider with OpenAI's batch files "
@@ -92,119 +99,98 @@ class Submission:
             DataError: the store cannot be used.
         """
         for parcel in self.parcels.values():
-            lines = _within_budget(parcel)
-            files = _files(lines, most_requests, most_bytes)
+            files = [*_files(parcel, most_requests, most_bytes)]
             n = run_sync(lambda of=parcel, files=files: _sent(of, files))  # type: ignore
-            show(
-                [
-                    Line(
-                        message(
-                            "{model}: {n} questions submitted", model=parcel.settings.model, n=n
-                        )
-                    )
-                ]
-            )
-            if n_left := len(parcel.wanted) - len(lines):
+            model = parcel.settings.model
+            parts: list[Part] = [
+                Line(message("{model}: {n} questions submitted", model=model, n=n))
+            ]
+            if n_left := len(parcel.wanted) - sum(map(len, files)):
                 left_out = message(
                     "{n} questions left out: the budget has no room for the most that they may "
                     "take; collect, then submit again, or raise the budget",
                     n=n_left,
                 )
-                show([warning(left_out)])
+                parts.append(warning(left_out))
+            show(parts)
 
 
-@dataclass(frozen=True)
-class _Line:
-    """A question as a file has it, the most that it takes, and about how many tokens it has."""
+def _files(parcel: Parcel, most_requests: int, most_bytes: int) -> Iterator[dict[str, _Request]]:
+    """The requests of a parcel by key, as many together as one file may hold.
 
-    content: bytes
-    limit: Used
-    prompt_tokens: int
-
-
-def _within_budget(parcel: Parcel) -> dict[str, _Line]:
-    """The lines of a parcel by key, as many as fit if each takes the most that it may."""
+    All of them, or as many as the budget has room for if each takes the most that it may.
+    """
     settings, limits = parcel.settings, parcel.settings.limits
     client: Any = settings.client
     price = settings.price_of_batches
     with suppress(NoStoreError), Store(settings.store, make=False) as store:
         limits.look(store)
-    lines: dict[str, _Line] = {}
+    of_file: dict[str, _Request] = {}
+    size = 0
     for key, (question, _) in parcel.wanted.items():
         request = request_for(question, key, settings.timeout)
         limit = Used.of(most_tokens(request, settings.output_limit), price)
         if not limits.submit(limit):
             break
-        body, url = client.body(request), client.batch_endpoint
-        record = {"custom_id": key, "method": "POST", "url": url, "body": body}
+        record = {"custom_id": key, "method": "POST", "url": ENDPOINT, "body": client.body(request)}
         text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-        lines[key] = _Line(f"{text}\n".encode(), limit, about_spent(request).prompt_tokens)
-    return lines
-
-
-def _files(
-    lines: Mapping[str, _Line], most_requests: int, most_bytes: int
-) -> Iterator[dict[str, _Line]]:
-    """As many lines together as one file may hold."""
-    of_file: dict[str, _Line] = {}
-    size = 0
-    for key, line in lines.items():
-        size += len(line.content)
-        if of_file and (len(of_file) == most_requests or size > most_bytes):
+        line = f"{text}\n".encode()
+        if of_file and (len(of_file) == most_requests or size + len(line) > most_bytes):
             yield of_file
-            of_file, size = {}, len(line.content)
-        of_file[key] = line
+            of_file, size = {}, 0
+        of_file[key] = _Request(line, limit, about_spent(request).prompt_tokens)
+        size += len(line)
     if of_file:
         yield of_file
 
 
-async def _sent(parcel: Parcel, files: Iterable[dict[str, _Line]]) -> int:
+async def _sent(parcel: Parcel, files: Sequence[dict[str, _Request]]) -> int:
     """Have files run; how many questions are in their batches."""
     async with aclosing(BatchService(parcel.settings.client, parcel.secrets)) as service:
         with Store(parcel.settings.store) as store:
             store.note(((key, text) for key, (_, text) in parcel.wanted.items()), parcel.pairs)
-            return sum([await _send(parcel, lines, store.batches, service) for lines in files])
+            return sum([await _send(parcel, requests, store, service) for requests in files])
 
 
 async def _send(
-    parcel: Parcel, lines: dict[str, _Line], register: Register, service: BatchService
+    parcel: Parcel, requests: dict[str, _Request], store: Store, service: BatchService
 ) -> int:
-    """Have the lines of a file run, but for those that somebody else has taken meanwhile."""
-    client: Any = parcel.settings.client
-    uid = uuid.uuid4().hex
-    while lines:
-        content = b"".join(line.content for line in lines.values())
+    """Have the requests of a file run, but for what somebody else has taken meanwhile."""
+    uid, register = uuid.uuid4().hex, store.batches
+    while requests:
+        content = b"".join(request.line for request in requests.values())
         file = await service.upload(f"kragx-{uid}.jsonl", content)
-        again = parcel.settings.ask_pending
-        free = register.plan(uid, _about(parcel, lines), lines, again=again)
-        if len(free) == len(lines):
+        about, again = _about(parcel, requests), parcel.settings.ask_pending
+        free = register.plan(uid, about, requests, again=again)
+        if len(free) == len(requests):
             break
-        lines = {key: line for key, line in lines.items() if key in free}
+        requests = {key: request for key, request in requests.items() if key in free}
     else:
         return 0
     # From here on a batch may have been made, whatever becomes of this process.
     try:
-        remote_id = await service.create(file, client.batch_endpoint, uid)
+        remote_id = await service.create(file, uid)
     except ServiceError as error:
         if error.is_final:
             register.move(uid, "planned", "failed", problems=[error.problem])
         raise
     if not register.move(uid, "planned", "submitted", id=remote_id):
         await service.cancel(remote_id)
-        problem = f"judge: another submit has taken over {len(lines)} questions meanwhile"
+        problem = f"judge: another submit has taken over {len(requests)} questions meanwhile"
         raise JudgingError(problem, remedy="see: kragx judge status CONFIG.yaml")
-    return len(lines)
+    return len(requests)
 
 
-def _about(parcel: Parcel, lines: Mapping[str, _Line]) -> dict[str, Any]:
+def _about(parcel: Parcel, requests: Mapping[str, _Request]) -> dict[str, Any]:
     """What has to be known where a batch is collected."""
     client: Any = parcel.settings.client
     # Rubrics are few, and cannot be hashed.
-    rubrics = {id(rubric): rubric for key in lines for rubric in [parcel.wanted[key][0].rubric]}
+    rubrics = {id(rubric): rubric for key in requests for rubric in [parcel.wanted[key][0].rubric]}
+    tokens = sum(request.prompt_tokens for request in requests.values())
     return {
         "client": parcel.secrets.masked({"model": parcel.settings.model, **client.settings}),
         "dialect": str(client.dialect),
         "rubrics": {digest(rubric)["digest"]: asdict(rubric) for rubric in rubrics.values()},
-        "most": asdict(sum((line.limit for line in lines.values()), Used())),
-        "prompt_tokens": sum(line.prompt_tokens for line in lines.values()) // len(lines),
+        "most": asdict(sum((request.limit for request in requests.values()), Used())),
+        "prompt_tokens": tokens // len(requests),
     }

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 from urllib.parse import urlsplit
 
 from kragx.ground.errors import UsageError, inside
@@ -152,23 +152,18 @@ class OpenAIClient:
         base_url = self.base_url or "https://api.openai.com/v1"
         # The strict schema is what is asked for first anyway.
         form = None if self.answer_format == "json_schema" else self.answer_format
-        options = {
-            "extra_body": without_variables(self.extra_body or {}),
-            "answer_format": form,
-            "headers": self._header_hashes(),
+        hashes = {
+            name.lower(): hashlib.sha256(text.encode()).hexdigest()[:16]
+            for name, text in (self.headers or {}).items()
+            if not named_secret(name) and name.lower() not in _OF_CALLERS
         }
+        extra_body = without_variables(self.extra_body or {})
+        options = {"extra_body": extra_body, "answer_format": form, "headers": hashes}
         return {
             "provider": "openai",
             "base_url": self.endpoint or base_url.rstrip("/"),
             **self._sampling,
             **{name: value for name, value in options.items() if value},
-        }
-
-    def _header_hashes(self) -> dict[str, str]:
-        return {
-            name.lower(): hashlib.sha256(text.encode()).hexdigest()[:16]
-            for name, text in (self.headers or {}).items()
-            if not named_secret(name) and name.lower() not in _OF_CALLERS
         }
 
     @property
@@ -229,9 +224,6 @@ class OpenAIClient:
             return failed(error)
 
     # -- what batches need -----------------------------------------------------------------------
-
-    batch_endpoint: ClassVar[str] = "/v1/chat/completions"
-    """What the requests of a batch are for."""
 
     @property
     def dialect(self) -> Dialect:
@@ -303,18 +295,10 @@ class OpenAIClient:
                 "judge: the environment variable {api_key_env} holds signs that no key has",
                 api_key_env=self.api_key_env,
             )
-        if key:
-            return key
-        is_named = self.api_key_env != _KEY
-        if self.base_url is None or is_named:
+        if not key and (self.base_url is None or self.api_key_env != _KEY):
             raise UsageError(
-                (
-                    "judge: no API key; set the environment variable {variable}; or leave "
-                    "api_key_env out, if the server needs none"
-                    if is_named
-                    else "judge: no API key; set the environment variable {variable}; or name its "
-                    "base_url, if the server needs none"
-                ),
+                "judge: no API key; set the environment variable {variable}; or, if the server "
+                "needs none, name its base_url and leave api_key_env out",
                 variable=self.api_key_env,
             )
-        return "none"
+        return key or "none"

@@ -45,8 +45,17 @@ class ScriptedClient:
         self.requests.append(request)
         if self.delay:
             await asyncio.sleep(self.delay)
-        reply = self._next(request)
+        reply: Reply | None
+        if callable(self.replies):
+            reply = self.replies(request)
+        else:
+            self._script = self._script or iter(self.replies)
+            reply = next(self._script, None)
         match reply:
+            case None:
+                raise AssertionError(
+                    f"the script has {len(self.requests) - 1} replies, and another was asked for"
+                )
             case BaseException():
                 raise reply
             case Answer() | Failure():
@@ -55,13 +64,3 @@ class ScriptedClient:
                 return Answer(reply, self.usage, self.model)
         text = json.dumps({"reason": "as scripted", "grade": reply})
         return Answer(text, self.usage, self.model)
-
-    def _next(self, request: Request) -> Reply:
-        if callable(self.replies):
-            return self.replies(request)
-        self._script = self._script or iter(self.replies)
-        for reply in self._script:
-            return reply
-        raise AssertionError(
-            f"the script has {len(self.requests) - 1} replies, and another was asked for"
-        )

@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -48,14 +48,8 @@ _CLOCKS = {
 _CLAIMS = claims.c
 
 
-@dataclass(frozen=True)
-class Claimed:
-    """What came of claiming keys.
-
-    Attributes:
-        keys: those that are one's own now.
-        inherited: those of them that somebody has left without an end.
-    """
+class Claimed(NamedTuple):
+    """Keys that are one's own now, and those of them that somebody has left without an end."""
 
     keys: frozenset[str]
     inherited: frozenset[str]
@@ -64,39 +58,43 @@ class Claimed:
 class Claims:
     """The claims of one run, of which a process may have several.
 
+    A claim ends when its answer is added as the last, when the store is closed, or when nobody
+    has renewed it for long.
+
     Attributes:
         ended: keys that need no claim any more; these go with the next ones that are claimed.
     """
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self._database, self._has_claimed = database, False
         self.ended: deque[str] = deque()  # which several threads may use at once
         self._owner = f"{_machine()}/{os.getpid()}/{uuid.uuid4().hex}"
 
     def claim(self, keys: Sequence[str]) -> Claimed:
-        """Claim what nobody else has claimed."""
+        """Claim keys that one is about to ask; what others have claimed stays theirs."""
         ended = [self.ended.popleft() for _ in range(len(self.ended))]
-        return self._database.do(lambda db: self._claim(db, keys, ended), write=True)
-
-    def _claim(self, db: Connection, keys: Sequence[str], ended: Sequence[str]) -> Claimed:
         is_own = _CLAIMS.owner == self._owner
-        if ended:
-            db.execute(delete(claims).where(is_own, _CLAIMS.key.in_(ended)))
-        now = _now(db)
-        foreign = select(_CLAIMS.key, _CLAIMS.owner, _CLAIMS.until > now).where(
-            _CLAIMS.key.in_(keys), ~is_own
-        )
-        rows = db.execute(foreign).all()
-        dead_owners = _gone({owner for _, owner, _ in rows})
-        free = {key for key, owner, is_live in rows if owner in dead_owners or not is_live}
-        if free:
-            is_left = or_(_CLAIMS.until <= now, _CLAIMS.owner.in_(dead_owners))
-            db.execute(delete(claims).where(_CLAIMS.key.in_(free), is_left))
-        # In one order, lest two that claim at once wait for each other.
-        rows_to_claim = [{"key": key, "owner": self._owner} for key in sorted(keys)]
-        insert_rows(db, claims, rows_to_claim, until=now + LASTS)
-        claimed = frozenset(db.scalars(select(_CLAIMS.key).where(_CLAIMS.key.in_(keys), is_own)))
-        return Claimed(claimed, claimed & free)
+        self._has_claimed = True
+
+        def work(db: Connection) -> Claimed:
+            if ended:
+                db.execute(delete(claims).where(is_own, _CLAIMS.key.in_(ended)))
+            now = _now(db)
+            foreign = select(_CLAIMS.key, _CLAIMS.owner, _CLAIMS.until > now)
+            rows = db.execute(foreign.where(_CLAIMS.key.in_(keys), ~is_own)).all()
+            dead_owners = _gone({owner for _, owner, _ in rows})
+            free = {key for key, owner, is_live in rows if owner in dead_owners or not is_live}
+            if free:
+                is_left = or_(_CLAIMS.until <= now, _CLAIMS.owner.in_(dead_owners))
+                db.execute(delete(claims).where(_CLAIMS.key.in_(free), is_left))
+            # In one order, lest two that claim at once wait for each other.
+            rows_to_claim = [{"key": key, "owner": self._owner} for key in sorted(keys)]
+            insert_rows(db, claims, rows_to_claim, until=now + LASTS)
+            claimed = select(_CLAIMS.key).where(_CLAIMS.key.in_(keys), is_own)
+            claimed_keys = frozenset(db.scalars(claimed))
+            return Claimed(claimed_keys, claimed_keys & free)
+
+        return self._database.do(work, write=True)
 
     def renew(self) -> None:
         """Say that one is still at it."""
@@ -110,15 +108,8 @@ class Claims:
     def close(self) -> None:
         """Claim nothing more."""
         query = delete(claims).where(_CLAIMS.owner == self._owner)
-        self._database.do(lambda db: db.execute(query), write=True, waits=())
-
-
-def _live(db: Connection) -> set[str]:
-    """The keys that somebody is about to ask, or is asking."""
-    now = _now(db)
-    rows = db.execute(select(_CLAIMS.key, _CLAIMS.owner).where(_CLAIMS.until > now)).all()
-    dead_owners = _gone({owner for _, owner in rows})
-    return {key for key, owner in rows if owner not in dead_owners}
+        if self._has_claimed:
+            self._database.do(lambda db: db.execute(query), write=True, waits=())
 
 
 def _now(db: Connection) -> ColumnElement[float]:
@@ -236,7 +227,13 @@ class Register:
                 names = ", ".join(f"{SCHEMA.name}.{table.name}" for table in (batches, claims))
                 db.execute(text(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE"))
             # A claim goes after its answer has come: this order misses neither.
-            busy = set() if again else _live(db) | _in_open_batches(db, keys, but=uid).keys()
+            busy: set[str] = set()
+            if not again:
+                live = select(_CLAIMS.key, _CLAIMS.owner).where(_CLAIMS.until > _now(db))
+                claimed = db.execute(live).all()
+                dead_owners = _gone({owner for _, owner in claimed})
+                busy = {key for key, owner in claimed if owner not in dead_owners}
+                busy |= _in_open_batches(db, keys, but=uid).keys()
             graded = select(attempts.c.key).where(attempts.c.grade.is_not(None))
             free = set(keys) - busy
             free -= {key for (key,) in rows_of(db, graded, attempts.c.key, free)}

@@ -120,34 +120,27 @@ def graded_once(store: Store, choice: Choice, *, expected: bool = False) -> list
         raise UsageError("--model: means are no labels", remedy=remedy)
     # Of one judge that was asked several times the first repeat counts.
     records = sorted(_one_judge(store, choice), key=lambda record: record["question"]["repeat"])
-    answers = store.stored_answers([record["key"] for record in records])
     votes: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}  # by question, then by judge
     for record in records:
         question = record["question"]
         texts = tuple(question[name] for name in ("query", "document", "gold", "reference"))
-        if answers[record["key"]].grade is not None:
-            votes.setdefault(texts, {}).setdefault(_judge(question), record)
+        votes.setdefault(texts, {}).setdefault(_judge(question), record)
     judges = None if models is None else _members(models, records)
-    top = max((int(answer.grade or 0) for answer in answers.values()), default=0)
+    top = max((record["grade"] for record in records), default=0)
     graded: list[GradedQuestion] = []
     for by_judge in votes.values():
         cast_votes = [by_judge[name] for name in judges or by_judge if name in by_judge]
-        attempts = [answers[record["key"]] for record in cast_votes]
-        marks: list[float] = [
-            int(attempt.grade or 0)
-            if attempt.expected is None or not expected
-            else attempt.expected
-            for attempt in attempts
+        marks = [
+            record.get("expected", record["grade"]) if expected else record["grade"]
+            for record in cast_votes
         ]
         grade = marks[0] if marks else None
         if rule is not None and judges is not None:
             # Votes that the store lacks may yet turn it.
             grade = settled_grade(marks, len(judges) - len(cast_votes), rule, top)
         if grade is not None:
-            pairs = [
-                (query, document) for record in cast_votes for query, document in record["pairs"]
-            ]
-            graded.append(GradedQuestion(cast_votes[0]["question"], [*dict.fromkeys(pairs)], grade))
+            pairs = dict.fromkeys(tuple(pair) for record in cast_votes for pair in record["pairs"])
+            graded.append(GradedQuestion(cast_votes[0]["question"], [*pairs], grade))
     return graded
 
 
@@ -229,8 +222,10 @@ def _one_judge(store: Store, choice: Choice) -> Iterable[Mapping[str, Any]]:
         raise UsageError(
             "--asks: {asks!r}; {hint}", asks=asks, hint=nearest(asks, ("relevance", "support"))
         )
-    # Attempts at one question share its key; which of them counts, `Store.stored_answers` says.
-    records = {record["key"]: record for record in graded_records(store, choice)}
+    # Attempts at one question share its key; the first grade counts, as in a run.
+    records: dict[str, Mapping[str, Any]] = {}
+    for record in graded_records(store, choice):
+        records.setdefault(record["key"], record)
     questions = [record["question"] for record in records.values()]
     models = {str(question["client"].get("model")) for question in questions}
     # Both languages of a built-in rubric are one; grades of others cannot be mixed.

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from kragx.data.databases import Address, StoreFailedError
 from kragx.ground.errors import DataError, inside, shorten
@@ -15,10 +15,6 @@ from kragx.judging.client import words_of
 from kragx.judging.judgement_counts import Spent
 from kragx.judging.question import Judgement, check_whole, counting_of, now
 from kragx.judging.rubric import LISTED, RUBRICS, canonical_json, key_of
-
-if TYPE_CHECKING:
-    from kragx.data.databases.database import Database
-    from kragx.judging.store.pending import Claimed, Claims, Register
 
 _TOKENS = ("prompt_tokens", "completion_tokens", "cached_tokens")
 _QUESTION = ("key", "material")
@@ -125,6 +121,11 @@ class Store:
         address: the SQLite file, whose folder is made, or the URL of a PostgreSQL database.
         make: whether it is made if it does not exist.
 
+    Attributes:
+        read_only: whether there is no right to write; what is stored is served all the same.
+        claims: of the keys that one is about to ask.
+        batches: what is known of batches.
+
     Raises:
         NoStoreError: it does not exist and is not to be made.
         DataError: there is no judgement store, or one of a later kragx.
@@ -133,35 +134,24 @@ class Store:
     def __init__(self, address: str | Path | Address, *, make: bool = True) -> None:
         self.address: Address = Address.of(address)
         self._make = make
-        self._database: Database
-        self._claims: Claims | None = None
 
     def __enter__(self) -> Self:
         from kragx.data.databases.database import Database
+        from kragx.judging.store.pending import Claims, Register
         from kragx.judging.store.tables import SCHEMA
 
         self._database = Database(self.address, SCHEMA, self._make)
+        self.read_only: bool = self._database.read_only
+        self.claims: Claims = Claims(self._database)
+        self.batches: Register = Register(self._database)
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
-            if self._claims is not None:
-                with suppress(StoreFailedError):  # then the claims end by themselves
-                    self._claims.close()
+            with suppress(StoreFailedError):  # then the claims end by themselves
+                self.claims.close()
         finally:
             self._database.close()
-
-    @property
-    def batches(self) -> "Register":
-        """What is known of batches."""
-        from kragx.judging.store import pending
-
-        return pending.Register(self._database)
-
-    @property
-    def read_only(self) -> bool:
-        """Whether there is no right to write; what is stored is served all the same."""
-        return self._database.read_only
 
     # -- writing -----------------------------------------------------------------------------
 
@@ -173,9 +163,8 @@ class Store:
             finished: the keys that nothing more is asked for, whose claims end.
         """
         self._database.insert(attempts=_rows(attempts))
-        if self._claims is not None:
-            # After the commit: whoever looks in between sees a claim and an answer, never neither.
-            self._claims.ended += finished
+        # After the commit: whoever looks in between sees a claim and an answer, never neither.
+        self.claims.ended += finished
 
     def note(
         self, questions: Iterable[tuple[str, str]], pairs: Iterable[tuple[str, str, str]]
@@ -220,30 +209,11 @@ class Store:
         new = len(uids) - n_known
         return new, len(records) - new
 
-    # -- claiming ----------------------------------------------------------------------------
-
-    def claim(self, keys: Sequence[str]) -> "Claimed":
-        """Claim keys that one is about to ask; what others have claimed stays theirs.
-
-        A claim ends when its answer is added as the last, when the store is closed, or when
-        nobody has renewed it for long (`kragx.judging.store.pending`).
-        """
-        if self._claims is None:
-            from kragx.judging.store.pending import Claims
-
-            self._claims = Claims(self._database)
-        return self._claims.claim(keys)
-
     async def aside(self, work: Callable[..., _Result], *args: object) -> _Result:
         """What a piece of work with the store gives; a server's answer holds up no event loop."""
         if self.address.path:
             return work(*args)
         return await asyncio.to_thread(work, *args)
-
-    def renew(self) -> None:
-        """Keep what one has claimed."""
-        if self._claims is not None:
-            self._claims.renew()
 
     # -- reading -----------------------------------------------------------------------------
 
