@@ -11,6 +11,7 @@ from uuid import UUID
 from kragx.data.foreign import answer_list, foreign_fields
 from kragx.data.text import SurrogateRepair, normalise
 from kragx.ground.errors import DataError, nearest, shorten
+from kragx.ground.printing import message
 
 _Value = TypeVar("_Value")
 _Cleaned = TypeVar("_Cleaned")
@@ -195,7 +196,8 @@ def clean_fields(
 
 def unknown_field(name: str, names: Iterable[str]) -> DataError:
     """The error for a field that is not among the known ones."""
-    remedy = f"{nearest(name, names)} (all else belongs under 'metadata')"
+    hint = nearest(name, names)
+    remedy = message("{hint} (all else belongs under 'metadata')", hint=hint)
     return DataError("unknown field", field=name, remedy=remedy)
 
 
