@@ -82,8 +82,10 @@ if TYPE_CHECKING:
         sweep_figure as sweep_figure,
         write_figures as write_figures,
     )
-    from kragx.report.html_page.diff import write_diff_html as write_diff_html
-    from kragx.report.html_page.page import write_html as write_html
+    from kragx.report.html_page.page import (
+        write_diff_html as write_diff_html,
+        write_html as write_html,
+    )
 
 _PUBLIC = {
     "agreement": ("Agreement", "agree", "read_labels"),
@@ -144,8 +146,7 @@ _PUBLIC = {
     "adapters.krag.rag_evaluator": ("RAGEvaluator",),
     "matchers": ("Matcher", "matcher"),
     "report.figures.comparison": ("sweep_figure", "write_figures"),
-    "report.html_page.diff": ("write_diff_html",),
-    "report.html_page.page": ("write_html",),
+    "report.html_page.page": ("write_diff_html", "write_html"),
 }
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
 

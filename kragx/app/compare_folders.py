@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from kragx.app.config import RunConfig
-from kragx.app.result_folder.opened import opened, read_earlier
-from kragx.app.result_folder.tables import is_scored, read_scored
+from kragx.app.result_folder.opened import is_scored, opened, read_earlier, read_scored
 from kragx.comparison import (
     Change,
     Comparison,

@@ -1,6 +1,6 @@
 """From what retrievers returned to evaluations, under each matcher of a config."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,11 +18,10 @@ from kragx.evaluation.pools import pooled
 from kragx.evaluation.searching import seen_in_runs
 from kragx.evaluation.stage_losses import StageLosses, depth_of, has_stages, losses_of
 from kragx.ground.caller_warnings import about
-from kragx.ground.errors import DataError, UntrustedError, UsageError
+from kragx.ground.errors import DataError, UntrustedError, UsageError, inside
 from kragx.judging import read_judge
 from kragx.judging.reading import adjusted
 from kragx.matchers import BaseMatcher, matcher as make_matcher, sources_of
-from kragx.metrics import parse_all
 
 _SAID = {FACTS: "facts_match", RELEVANCE: "relevance_match"}
 
@@ -30,38 +29,33 @@ _SAID = {FACTS: "facts_match", RELEVANCE: "relevance_match"}
 def matchers_of(
     config: RunConfig, *, trust: bool = True, is_given: bool = False
 ) -> dict[str, BaseMatcher]:
-    """The matchers of a config by name; those of facts and of relevance, if any, under no word.
+    """The matchers of a config by name; `FACTS` and `RELEVANCE` too, if a metric reads them.
 
     Args:
         config: has the specs.
         trust: whether what they name may be run, and asked.
         is_given: whether the user has named the matchers that decide.
     """
-    read = match_reader(config, trust=trust)
-    matchers = {
-        name: read(spec, None if is_given and name.strip() else name)
-        for name, spec in specs_of(config).items()
-    }
-    if RELEVANCE in matchers:
-        depth = relevance_depth(parse_all(config.metrics, config.resolved_profile))
-        matchers[RELEVANCE] = matchers[RELEVANCE].of_relevance(depth)
-    return matchers
-
-
-def specs_of(config: RunConfig) -> dict[str, object]:
-    """The match specs of a config by name, with `FACTS` and `RELEVANCE` if a metric reads them."""
-    metrics = [spec.metric for spec in parse_all(config.metrics, config.resolved_profile)]
+    metrics = [spec.metric for spec in config.specs]
     specs = dict(config.named_matchers)
+    judges = (
+        spec
+        for spec in config.named_matchers.values()
+        if (spec.get("method") if isinstance(spec, Mapping) else spec) == "llm"
+    )
     if config.facts_match is not None and any(metric.reads_facts for metric in metrics):
         specs[FACTS] = config.facts_match
     if any(metric.from_relevance is not None for metric in metrics):
-        judges = (
-            spec
-            for spec in config.named_matchers.values()
-            if (spec.get("method") if isinstance(spec, Mapping) else spec) == "llm"
-        )
         specs[RELEVANCE] = config.relevance_match or next(judges, "llm")
-    return specs
+    read = match_reader(config, trust=trust)
+    matchers = {
+        name: read(spec, None if is_given and name.strip() else name)
+        for name, spec in specs.items()
+    }
+    if RELEVANCE in matchers:
+        depth = relevance_depth(config.specs)
+        matchers[RELEVANCE] = matchers[RELEVANCE].of_relevance(depth)
+    return matchers
 
 
 def match_reader(
@@ -103,8 +97,7 @@ def bound(
 
 def _texts(config: RunConfig, corpus: Corpus, matchers: Mapping[str, BaseMatcher]) -> list[Texts]:
     """The texts that each matcher of a config needs."""
-    specs = parse_all(config.metrics, config.resolved_profile)
-    needs_evidence = any("documents" in spec.reads for spec in specs)
+    needs_evidence = any("documents" in spec.reads for spec in config.specs)
     decide = (named for name, named in matchers.items() if name.strip())
     return [Texts.of(corpus, named, looks=needs_evidence) for named in decide]
 
@@ -113,11 +106,9 @@ def with_texts(
     dataset: GoldDataset, config: RunConfig, corpus: Corpus, matchers: Mapping[str, BaseMatcher]
 ) -> GoldDataset:
     """The gold set with the texts that matchers need."""
-    try:
+    with inside(path=str(config.dataset.path), kind=DataError):
         for texts in _texts(config, corpus, matchers):
             dataset = texts.gold(dataset)
-    except DataError as error:
-        raise error.within(path=str(config.dataset.path)) from None
     return dataset
 
 
@@ -141,30 +132,46 @@ def evaluated(
     if any(texts.corpus is corpus for texts in _texts(config, corpus, deciding)):
         # Here, and not in each evaluation: so a folder holds the texts, and needs no corpus.
         runs = {name: corpus.run(run) for name, run in runs.items()}
-    relevance = _pooled_relevance(config, dataset, runs.values(), corpus, matchers.get(RELEVANCE))
+    relevance = matchers.get(RELEVANCE)
+    if relevance is not None:
+        if seen_in_runs(dataset, runs.values()) is not None:
+            relevance = relevance.of_relevance(None)  # each search has its own first documents
+        # The documents of all runs are graded as one pool.
+        every = every_run(runs.values())
+        options: dict[str, Any] = {"profile": config.resolved_profile, "corpus": corpus}
+        relevance = pooled(dataset, every, match=relevance, **options)
     evaluation_of: dict[tuple[str, str], Evaluation] = {}
     scored_by: dict[str, str] = {}
     losses: list[StageLosses] = []
     for name, matcher in deciding.items():
-        criteria = _criteria(config, matcher, matchers.get(FACTS), relevance)
+        criteria = Criteria.of(
+            match=matcher,
+            metrics=config.metrics,
+            profile=config.profile,
+            no_gold=config.no_gold,
+            facts_match=matchers.get(FACTS),
+            relevance_match=relevance,
+            budget_tokenizer=config.budget_tokenizer,
+            forbidden=config.forbidden,
+        )
         criteria = replace(criteria, forbidden_words=forbidden_words)
         # One for all retrievers: each distinct text is tokenised, or judged, once.
         criteria = for_all(criteria, dataset, runs.values(), corpus)
-        # What is forbidden by its text is told at the matcher's own threshold.
-        key = "" if dataset.may_forbid else _score_key(matcher)
-        first = scored_by.setdefault(key or name, name)
+        # Another threshold costs no other scoring, but where it is not known what scores depend on,
+        # and where what is forbidden by its text is told at the matcher's own threshold.
+        is_foreign = matcher.inner or matcher.members or matcher.asks or matcher.judges
+        key = name
+        if not (is_foreign or matcher.yes_or_no or dataset.may_forbid):
+            key = str({**matcher.settings, "threshold": None})
+        first = scored_by.setdefault(key, name)
         for run in runs.values():
             if first != name and not has_stages(run):
                 at_threshold = evaluation_of[first, run.name].at_threshold(matcher.threshold)
                 evaluation_of[name, run.name] = replace(at_threshold, match_name=name)
                 continue
-            try:
-                with about(run.name if len(runs) > 1 else ""):
-                    evaluation = evaluate_run(
-                        dataset, run, criteria, corpus=corpus, workers=workers
-                    )
-            except DataError as error:
-                raise error.within(f"retrievers.{run.name}") from None
+            spoken_of = run.name if len(runs) > 1 else ""
+            with about(spoken_of), inside(f"retrievers.{run.name}", kind=DataError):
+                evaluation = evaluate_run(dataset, run, criteria, corpus=corpus, workers=workers)
             settings = config.secrets.masked(evaluation.settings)
             evaluation = replace(evaluation, match_name=name, settings=settings)
             evaluation_of[name, run.name] = evaluation
@@ -181,48 +188,3 @@ def evaluated(
         corpus=corpus,
         losses=tuple(losses),
     )
-
-
-def _score_key(matcher: BaseMatcher) -> str:
-    """What the scores of a matcher depend on: another threshold costs no other scoring.
-
-    Empty of somebody's own matcher, of a model and of combinations, where that is not known.
-    """
-    is_known = not (matcher.inner or matcher.members or matcher.asks or matcher.judges)
-    settings = {name: value for name, value in matcher.settings.items() if name != "threshold"}
-    return str(settings) if is_known and not matcher.yes_or_no else ""
-
-
-def _criteria(
-    config: RunConfig,
-    matcher: BaseMatcher,
-    facts: BaseMatcher | None,
-    relevance: BaseMatcher | None,
-) -> Criteria:
-    """What a config asks of its runs under one matcher."""
-    return Criteria.of(
-        match=matcher,
-        metrics=config.metrics,
-        profile=config.profile,
-        no_gold=config.no_gold,
-        facts_match=facts,
-        relevance_match=relevance,
-        budget_tokenizer=config.budget_tokenizer,
-        forbidden=config.forbidden,
-    )
-
-
-def _pooled_relevance(
-    config: RunConfig,
-    dataset: GoldDataset,
-    runs: Iterable[Run],
-    corpus: Corpus,
-    relevance: BaseMatcher | None,
-) -> BaseMatcher | None:
-    """The matcher that grades the documents of all runs as one pool; None where none is asked."""
-    if relevance is None:
-        return None
-    if seen_in_runs(dataset, runs) is not None:
-        relevance = relevance.of_relevance(None)  # each search has its own first documents
-    profile = config.resolved_profile
-    return pooled(dataset, every_run(runs), match=relevance, profile=profile, corpus=corpus)

@@ -1,6 +1,6 @@
 """`run`: from a config to what it finds out; and the same once more from what a run has left."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from kragx.app.evaluating import (
 from kragx.app.preflight import check_gold, check_slices, earlier_results, undecidable_with
 from kragx.app.result_folder.opened import Content, opened, read_folder
 from kragx.app.retrieving.fingerprint import Fingerprints
-from kragx.app.retrieving.grids import check_axes, plan
+from kragx.app.retrieving.making import check_axes, plan
 from kragx.app.retrieving.retrieve_all import Keeping, retrieve_all
 from kragx.app.run_report import RunReport
 from kragx.comparison import Failures
@@ -34,12 +34,12 @@ from kragx.ground.errors import (
     JudgingError,
     RetrieverError,
     UsageError,
+    inside,
     nearest,
 )
 from kragx.ground.plugins import data_alone
 from kragx.ground.printing import Line, message, visible
 from kragx.judging import Judge
-from kragx.matchers import BaseMatcher
 from kragx.report.record import Clock, checkout
 
 
@@ -91,15 +91,19 @@ def run(
             matchers = {name: matchers.get(name, matcher) for name, matcher in by_id.items()}
         dataset = with_texts(dataset, config, corpus, matchers)
         # Whatever can be wrong is found before the first question is asked.
-        undecidable = _checked(config, dataset, matchers.values(), say)
+        check_slices(config, dataset)
+        check_gold(config, dataset, matchers.values())
+        undecidable = tuple(undecidable_with(config, dataset))
+        check_axes(config.retrievers)
+        for line in (*undecidable, *plan(config.retrievers, len(dataset))):
+            say(line)
         earlier = earlier_results(config, dataset, folder, anyway=anyway)
-        written = [] if folder is None else [folder]
-        path = config.file
+        path, written = config.file, [] if folder is None else [folder]
         git = None if path is None else checkout(path.parent, *written)
-        # Of the config a retriever's own part counts alone, wherever the file lies.
-        files = [*written, *([] if path is None else [path])]
-        # Stores and the folder grow while the run goes on: they are no change of code.
-        fingerprints = Fingerprints(None if path is None else path.parent, files)
+        # The folder grows while the run goes on: it is no change of code. And of the config a
+        # retriever's own part counts alone, wherever the file lies.
+        left_out = [*written, *([] if path is None else [path])]
+        fingerprints = Fingerprints(None if path is None else path.parent, left_out)
         keeping = None if folder is None else Keeping(folder, fingerprints, fresh, say)
         engine = engine_of(config.sharing)
         if engine is not None:
@@ -117,22 +121,6 @@ def run(
             record=clock.record(config.file, git, kept),
             plans=tuple({id(plan): plan for plan in plans}.values()),
         )
-
-
-def _checked(
-    config: RunConfig,
-    dataset: GoldDataset,
-    matchers: Iterable[BaseMatcher],
-    say: Callable[[str], object],
-) -> tuple[str, ...]:
-    """What so few questions cannot decide; it is said, and so is what grids will ask."""
-    check_slices(config, dataset)
-    check_gold(config, dataset, matchers)
-    undecidable = tuple(undecidable_with(config, dataset))
-    check_axes(config.retrievers)
-    for line in (*undecidable, *plan(config.retrievers, len(dataset))):
-        say(line)
-    return undecidable
 
 
 def grid_plan(config: RunConfig) -> list[Line]:
@@ -162,10 +150,8 @@ def corpus_of(config: RunConfig) -> Corpus:
     Raises:
         DataError: there is no such file.
     """
-    try:
+    with inside("dataset.corpus", kind=DataError):
         return as_corpus(config.dataset.corpus)
-    except DataError as error:
-        raise error.within("dataset.corpus") from None
 
 
 def recompute(
@@ -320,14 +306,9 @@ def _failures_first(
     try:
         yield
     except JudgingError as error:
-        failures = [
-            Failures(name, n_failed, len(dataset), "", max_failed)
-            for name, run in runs.items()
-            if (n_failed := sum(query_id in dataset for query_id in run.failures))
-        ]
-        failed = [
-            f"{failure.retriever} {failure.text}" for failure in failures if not failure.tolerated
-        ]
+        of_runs = {name: sum(map(dataset.__contains__, run.failures)) for name, run in runs.items()}
+        failures = (Failures(name, n, len(dataset), "", max_failed) for name, n in of_runs.items())
+        failed = [f"{f.retriever} {f.text}" for f in failures if f.failed]
         if not failed:
             raise
         raise RetrieverError(

@@ -1,7 +1,6 @@
 """What is refused, or said, before the first question is asked, lest all be done for nothing."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import compress
 from pathlib import Path
 
@@ -13,8 +12,6 @@ from kragx.comparison import (
     NEEDS_EARLIER,
     NO_VALUE,
     REMEDY,
-    Gate,
-    Results,
     direction,
     gold_differs,
     gold_versions,
@@ -29,16 +26,15 @@ from kragx.evaluation.leaks import may_leak
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import message
 from kragx.matchers import BaseMatcher
-from kragx.metrics import LEFT_OUT, parse_all
+from kragx.metrics import LEFT_OUT
 from kragx.metrics.leaks import check_kinds
 from kragx.metrics.weights import effective_n, question_weights
 
 
 def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
     """What so few questions cannot decide, whatever retrievers answer; a line for each."""
-    profile = config.resolved_profile
-    specs = parse_all(config.metrics, profile)
-    skips = (config.no_gold or profile.no_gold) in LEFT_OUT
+    specs = config.specs
+    skips = (config.no_gold or config.resolved_profile.no_gold) in LEFT_OUT
     rules = _rules(config, dataset)
     scored = [
         query
@@ -65,22 +61,14 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
             if spec.metric.reads_forbidden:
                 queries = [query for query in queries if may_leak(query, rules, spec)]
         # After the metric's own choice: a slice of what has no value would look large enough.
-        queries = _of_slice(gate, queries)
+        if gate.field is not None:
+            of_value = {value: rows for _, value, rows in sliced(queries, [gate.field])}
+            value = None if gate.value == NO_VALUE else gate.value
+            queries = [queries[row] for row in of_value.get(value, [])]
         limit = gate.limit(direction(gate.metric))
         why = undecidable(gate, limit, len(queries), statistics.confidence, _effective(queries))
         if why is not None:
             yield f"{gate.path}: {gate.condition!r} {why}"
-
-
-def _of_slice(gate: Gate, queries: Sequence[Query]) -> list[Query]:
-    """The questions that a gate is about: all, or those with its field's value."""
-    if gate.field is None:
-        return [*queries]
-    rows = {
-        NO_VALUE if value is None else value: rows
-        for _, value, rows in sliced(queries, [gate.field])
-    }
-    return [queries[row] for row in rows.get(gate.value or "", [])]
 
 
 def _effective(queries: Sequence[Query]) -> float | None:
@@ -133,7 +121,7 @@ def check_gold(config: RunConfig, dataset: GoldDataset, matchers: Iterable[BaseM
         UsageError: nothing is forbidden, and a metric asks what leaks; or a rule asks for what no
             question has.
     """
-    specs = parse_all(config.metrics, config.resolved_profile)
+    specs = config.specs
     rules = _rules(config, dataset)
     check_questions(rules, [query.metadata for query in dataset])
     kinds = {item.why for query in dataset for item in query.forbidden or ()}
@@ -141,10 +129,8 @@ def check_gold(config: RunConfig, dataset: GoldDataset, matchers: Iterable[BaseM
     for spec in specs:
         if spec.metric.reads_forbidden:
             check_kinds(spec, sorted(kinds))
-    profile = replace(
-        config.resolved_profile, no_gold=config.no_gold or config.resolved_profile.no_gold
-    )
-    needs_gold = profile.no_gold in LEFT_OUT and all(spec.metric.from_matches for spec in specs)
+    is_left_out = (config.no_gold or config.resolved_profile.no_gold) in LEFT_OUT
+    needs_gold = is_left_out and all(spec.metric.from_matches for spec in specs)
     judged = any(matcher.judges for matcher in matchers)
     if needs_gold and not judged and not any(query.gold for query in dataset):
         raise nothing_to_find(len(dataset), dataset.name)
@@ -173,10 +159,9 @@ def earlier_results(
         DataError: they cannot be read.
     """
     if config.earlier is None:
-        needs = next((gate for gate in config.parsed_gates if gate.than == "earlier"), None)
-        if needs is not None:
+        for gate in (gate for gate in config.parsed_gates if gate.than == "earlier"):
             raise UsageError(
-                "{place}: {needs_earlier}", place=needs.path, needs_earlier=NEEDS_EARLIER
+                "{place}: {needs_earlier}", place=gate.path, needs_earlier=NEEDS_EARLIER
             )
         return None
     if folder is not None and folder.resolve() == config.earlier.resolve():
@@ -186,14 +171,7 @@ def earlier_results(
             earlier=config.earlier,
         )
     source = known or read_earlier(config.earlier)
-    _check_comparable(source.results, config, dataset, anyway=anyway)
-    return source
-
-
-def _check_comparable(
-    earlier: Results, config: RunConfig, dataset: GoldDataset, *, anyway: bool
-) -> None:
-    """Refuse earlier results of other retrievers, or of a gold set that has become another one."""
+    earlier = source.results
     if not set(earlier.retrievers) & set(config.asked):
         raise UsageError(
             "{earlier} has no retriever of this config; it has {names}",
@@ -201,8 +179,6 @@ def _check_comparable(
             earlier=earlier.name,
             names=", ".join(earlier.retrievers),
         )
-    if anyway:
-        return
     # One matcher that can be compared is enough: the others say so where they stand.
     gold = earlier.scores[0].settings["dataset"], dataset.settings
     datasets = earlier.dataset, dataset
@@ -210,7 +186,7 @@ def _check_comparable(
     reasons = dict.fromkeys(
         gold_differs(*gold, gold_versions(*gold, datasets, match)) for match in matches
     )
-    if None not in reasons:
+    if None not in reasons and not anyway:
         raise UsageError(
             message(
                 "{earlier} cannot be compared with this config: {why} ({remedy})",
@@ -220,3 +196,4 @@ def _check_comparable(
             ),
             field="earlier",
         )
+    return source

@@ -12,7 +12,6 @@ from kragx.app import config as configs
 from kragx.app.config import RunConfig
 from kragx.app.config.values import RELEVANCE
 from kragx.app.run_summary import screen
-from kragx.app.tunings import matcher_grids, tunings
 from kragx.comparison import (
     Change,
     Comparison,
@@ -25,8 +24,8 @@ from kragx.comparison import (
     compare_by_matcher,
     fields_worth_slicing,
 )
-from kragx.comparison.threshold_study import Sweep
-from kragx.comparison.tuning import Tuning
+from kragx.comparison.threshold_study import Sweep, sweep_of_grid
+from kragx.comparison.tuning import Tuning, as_measured, costs_of, tuning_of
 from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run
 from kragx.evaluation.evaluate_run import versions
 from kragx.evaluation.evaluation import Evaluation
@@ -36,7 +35,7 @@ from kragx.ground.printing import Line, Part, Result, as_markdown, message, spea
 from kragx.judging.budget import Plan
 from kragx.matchers import BaseMatcher
 from kragx.report.figures.comparison import write_figures
-from kragx.report.findings import Findings
+from kragx.report.findings import Findings, by_matcher
 from kragx.report.html_page.cells import Reasons, judged
 from kragx.report.html_page.page import write_html
 from kragx.report.record import Record, record_lines
@@ -111,19 +110,42 @@ class RunReport(Result):
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
         """Which setting of the config's grids to take, under each matcher; empty without a grid."""
-        return tunings(
-            self.config,
-            self.dataset,
-            self.runs,
-            self.evaluations,
-            self._compared,
-            self.slices,
+        config = self.config
+        if not config.has_grid or (metric := config.tuning_metric) is None:
+            return ()
+        costs = costs_of(self.runs, config.budget_tokenizer)
+        return tuple(
+            tuning_of(
+                group,
+                config.settings,
+                costs,
+                comparison.failures,
+                metric,
+                config.comparing,
+                self.dataset,
+                self.slices,
+            )
+            for comparison, group in zip(self._compared, by_matcher(self.evaluations))
         )
 
     @cached_property
     def matcher_grids(self) -> tuple[Sweep, ...]:
         """How the order of retrievers depends on the settings of each matcher with a grid."""
-        return matcher_grids(self.config, self.evaluations, self.comparisons)
+        if (metric := self.config.tuning_metric) is None:
+            return ()
+        of_grid: dict[str, list[tuple[str, dict[str, float]]]] = {}
+        settings = {setting.name: setting for setting, _ in self.config.matcher_settings}
+        for comparison, group in zip(self.comparisons, by_matcher(self.evaluations)):
+            if (setting := settings[comparison.match]).values:
+                measured = as_measured(metric, group[0])
+                means = {
+                    evaluation.name: mean
+                    for evaluation in group
+                    if evaluation.name not in comparison.not_comparable
+                    and (mean := evaluation.mean[measured]) is not None
+                }
+                of_grid.setdefault(setting.of, []).append((setting.name, means))
+        return tuple(sweep_of_grid(name, metric, under) for name, under in of_grid.items())
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:

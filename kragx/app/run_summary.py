@@ -1,6 +1,6 @@
 """What a run found out, as a person reads it in a terminal: what fits one screen."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kragx.comparison import Change, Comparison, failed, gates_parts
@@ -42,25 +42,7 @@ def screen(findings: Findings, notices: Sequence[str] = ()) -> Iterator[Part]:
         notices: what was said already.
     """
     comparison, group = findings.comparisons[0], findings.groups[0]
-    yield from _of_what(group[0])
-    # Which questions fail is the same under each matcher.
-    yield from (line for failure in comparison.failures for line in failure.describe())
-    yield from leak_parts([evaluation.leak_report for evaluation in group])
-    yield from _who_is_best(findings)
-    yield from (part for part in gates_parts(findings.gates) if isinstance(part, Line))
-    yield from _items(_first([result.text for result in failed(findings.gates)]))
-    yield from gold_lines(findings.changes)
-    yield from unchanged(findings.changes)
-    changed = [_change(change) for change in findings.changes if not change.is_none]
-    yield from map(Line, _first(changed))
-    _, *advice = comparison.recommendations
-    yield from _items(_first([line.text for line in advice if line.supported], ADVICE))
-    yield from map(Line, _first(_lost(findings)))
-    yield from map(warning, _first(_to_look_at(findings, notices)))
-
-
-def _of_what(evaluation: Evaluation) -> Iterator[Line]:
-    """The gold set, and by what it was matched and counted."""
+    evaluation = group[0]
     yield dataset_line(evaluation)
     match, profile = evaluation.match_label, profile_label(evaluation.settings)
     yield Line(message("match: {match}; profile: {profile}", match=match, profile=profile), "dim")
@@ -68,6 +50,24 @@ def _of_what(evaluation: Evaluation) -> Iterator[Line]:
         yield Line(message("list: {basis}", basis=basis), "dim")
     if (asks := asks_label(evaluation.counts)) is not None:
         yield Line(asks, "dim")
+    # Which questions fail is the same under each matcher.
+    yield from (line for failure in comparison.failures for line in failure.describe())
+    yield from leak_parts([evaluation.leak_report for evaluation in group])
+    yield from _who_is_best(findings)
+    yield from (part for part in gates_parts(findings.gates) if isinstance(part, Line))
+    for text in _first([result.text for result in failed(findings.gates)]):
+        yield Line(text, item="-")
+    yield from gold_lines(findings.changes)
+    yield from unchanged(findings.changes)
+    changed = [_change(change) for change in findings.changes if not change.is_none]
+    yield from map(Line, _first(changed))
+    _, *advice = comparison.recommendations
+    for text in _first([line.text for line in advice if line.supported], ADVICE):
+        yield Line(text, item="-")
+    losses = findings.losses_under(evaluation.match_name)
+    lost = [joined(": ", [visible(of_one.retriever), of_one.summary]) for of_one in losses]
+    yield from map(Line, _first(lost))
+    yield from map(warning, _first(_to_look_at(findings, notices)))
 
 
 def _who_is_best(findings: Findings) -> Iterator[Part]:
@@ -90,26 +90,13 @@ def _who_is_best(findings: Findings) -> Iterator[Part]:
         yield from of_grid.describe()
     if len(findings.comparisons) > 1 and not findings.matcher_grids:
         yield _first_metric(findings.comparisons)
-        yield from _other_cautions(findings.comparisons)
-
-
-def _other_cautions(comparisons: Sequence[Comparison]) -> Iterator[Line]:
-    """What other matchers than the first have to say, and that one has not."""
-    first, *others = comparisons
-    texts = {line.text for line in first.recommendations[0].caution_lines()}
-    for comparison in others:
-        for line in comparison.recommendations[0].caution_lines():
-            if line.text not in texts:
-                text = message(
-                    "under {match}: {said}", match=visible(comparison.match), said=line.text
-                )
-                yield replace(line, text=text)
-
-
-def _lost(findings: Findings) -> list[str]:
-    """Which stage of each retriever loses the gold, under the first matcher."""
-    losses = findings.losses_under(findings.groups[0][0].match_name)
-    return [joined(": ", [visible(of.retriever), of.summary]) for of in losses]
+        # What other matchers than the first have to say, and that one has not.
+        texts = {line.text for line in verdict.caution_lines()}
+        for other in findings.comparisons[1:]:
+            for line in other.recommendations[0].caution_lines():
+                if line.text not in texts:
+                    about = {"match": visible(other.match), "said": line.text}
+                    yield replace(line, text=message("under {match}: {said}", **about))
 
 
 def _to_look_at(findings: Findings, notices: Sequence[str]) -> list[str]:
@@ -150,10 +137,6 @@ def dataset_line(evaluation: Evaluation) -> Line:
             hash=settings["hash"][:12],
         )
     )
-
-
-def _items(texts: Iterable[str]) -> Iterator[Line]:
-    return (Line(text, item="-") for text in texts)
 
 
 def _first(lines: Sequence[str], most: int = LINES) -> list[str]:
@@ -246,33 +229,31 @@ def _change(change: Change) -> str:
 
 def judging_plan(plans: Sequence[Plan]) -> Iterator[Line]:
     """What a dry run found, a line for each judge; a question is counted once."""
-    yield from map(_in_all, plans)
+    for plan in plans:
+        about, upper = plan.about, plan.most
+        cost = message(
+            "what it costs is unknown, as no price of {model!r} is given", model=plan.model
+        )
+        if plan.price:
+            low, high = plan.price.of(about), plan.price.of(upper)
+            bounds = {"low": low, "high": high, "currency": plan.currency}
+            cost = message("{low:.4f} to {high:.4f} {currency}", **bounds)
+        yield Line(
+            message(
+                "in all at most {n} calls to {model}: about {sent} tokens to send and {got} to "
+                "get, at most {most_sent} and {most_got}; {cost}; without retries"
+                if plan.at_most
+                else "in all {n} calls to {model}: about {sent} tokens to send and {got} to get, "
+                "at most {most_sent} and {most_got}; {cost}; without retries",
+                n=about.n_calls,
+                model=visible(plan.model),
+                sent=about.prompt_tokens,
+                got=about.completion_tokens,
+                most_sent=upper.prompt_tokens,
+                most_got=upper.completion_tokens,
+                cost=cost,
+            )
+        )
     yield Line(
         message("a dry run: nothing was asked; what several retrievers need is counted once")
-    )
-
-
-def _in_all(plan: Plan) -> Line:
-    """What a judge would be asked in all, and what that costs."""
-    about, upper = plan.about, plan.most
-    cost = message("what it costs is unknown, as no price of {model!r} is given", model=plan.model)
-    if plan.price:
-        low, high = plan.price.of(about), plan.price.of(upper)
-        bounds = {"low": low, "high": high, "currency": plan.currency}
-        cost = message("{low:.4f} to {high:.4f} {currency}", **bounds)
-    return Line(
-        message(
-            "in all at most {n} calls to {model}: about {sent} tokens to send and {got} to "
-            "get, at most {most_sent} and {most_got}; {cost}; without retries"
-            if plan.at_most
-            else "in all {n} calls to {model}: about {sent} tokens to send and {got} to get, "
-            "at most {most_sent} and {most_got}; {cost}; without retries",
-            n=about.n_calls,
-            model=visible(plan.model),
-            sent=about.prompt_tokens,
-            got=about.completion_tokens,
-            most_sent=upper.prompt_tokens,
-            most_got=upper.completion_tokens,
-            cost=cost,
-        )
     )

@@ -21,8 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
-from kragx.ground.languages import spoken_text
-from kragx.ground.messages import joined, message, sentence
+from kragx.ground.messages import joined, message, sentence, spoken_text
 
 __all__ = [
     "ConfigError",

@@ -122,12 +122,11 @@ class _Call(Generic[_Result]):
         self.thread.loop.call_soon_threadsafe(self._begin)
 
     def _begin(self) -> None:
-        try:
-            self.task = self.thread.loop.create_task(self.make())
-        except BaseException as error:
-            self.future.set_exception(error)
-        else:
-            self.task.add_done_callback(self._finish)
+        async def run() -> _Result:
+            return await self.make()  # so that what making raises ends the task, too
+
+        self.task = self.thread.loop.create_task(run())
+        self.task.add_done_callback(self._finish)
 
     def _finish(self, task: "asyncio.Task[_Result]") -> None:
         try:

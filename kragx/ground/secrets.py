@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -39,6 +39,8 @@ _NO_SECRETS = {
 _HEADERS = {"headers", "default_headers", "extra_headers"}
 _PLAIN_HEADERS = {"accept", "content-type", "user-agent", "referer", "http-referer", "x-title"}
 """Headers that tell who asks and in what form; each other one may be a secret."""
+_HEADER = "authorization"
+"""What each other header is called here."""
 
 _LEAST = 4
 """Shorter values than this are never masked: they would stand in every text."""
@@ -68,29 +70,24 @@ class Secrets:
     @classmethod
     def of(cls, config: object = None) -> Secrets:
         """Those of the environment, and of a config before its variables are put in."""
-        marks = {
-            value: f"${{{name}}}"
-            for name, value in os.environ.items()
-            if (named_secret(name) or _ISSUED.fullmatch(value))
-            and name not in ("PWD", "OLDPWD")  # of shells: working directories
-        }
+        marks: dict[str, str] = {}
         for name, value in os.environ.items():
-            marks |= dict.fromkeys((*_logins(value), *_connecting(value)), f"${{{name}}}")
+            # What shells call PWD and OLDPWD are working directories.
+            is_secret = named_secret(name) and name not in ("PWD", "OLDPWD")
+            values = [value] if is_secret or _ISSUED.fullmatch(value) else []
+            marks |= dict.fromkeys([*values, *_passwords(value)], f"${{{name}}}")
         literal = []
-        for path, name, text in _texts(config):
-            if not (names := variables(text)):
-                # Of a name that may mean another thing the value has to look like a key.
-                if name.endswith("_env"):
-                    marks[os.environ.get(text, "")] = f"${{{text}}}"
-                elif spellings := _written_out(name, text):
-                    marks |= dict.fromkeys(spellings, LITERAL)
-                    literal.append(path)
+        for path, name, text in texts_in(config):
+            names = variables(text)
+            if not names and name.endswith("_env"):
+                marks[os.environ.get(text, "")] = f"${{{text}}}"
+            elif not names and (spellings := _written_out(name, text)):
+                marks |= dict.fromkeys(spellings, LITERAL)
+                literal.append(path)
+            passwords = [*_IN_URL.findall(text), *_connecting(text)]
             for variable in names:
-                value = os.environ.get(variable, "")
-                passwords = [*_IN_URL.findall(text), *_connecting(text)]
-                is_within = any(f"${{{variable}}}" in part for part in passwords)
-                if is_within or named_secret(name):
-                    marks[value] = f"${{{variable}}}"
+                if named_secret(name) or any(f"${{{variable}}}" in part for part in passwords):
+                    marks[os.environ.get(variable, "")] = f"${{{variable}}}"
         return cls(_kept_marks(marks), tuple(literal))
 
     def also(self, values: Iterable[str]) -> Secrets:
@@ -104,39 +101,43 @@ class Secrets:
         The password of any URL is masked, too, and what is called a key in it (``?key=``).
         """
         if "://" in text:
-            text = _IN_URL.sub(lambda match: f"://{self._login(match[1])}@", text)
-            text = _IN_QUERY.sub(self._in_query, text)
+            text = _IN_URL.sub(self._login, text)
+            text = _IN_QUERY.sub(self._parameter, text)
         if any(form in text for form in self._written):
             text = self._pattern.sub(lambda match: self._written[match[0]], text)
         return text
 
-    def _login(self, login: str) -> str:
+    def _login(self, match: re.Match[str]) -> str:
         """What stands before the host in a URL, without its password."""
-        user, colon, password = login.rpartition(":")
-        if not password or password.startswith("${"):
-            return login
-        if not colon and _is_word(password):
-            return login  # a user
-        return f"{user}{colon}{self.marks.get(password, LITERAL)}"
+        user, colon, password = match[1].rpartition(":")
+        is_user = not colon and _is_word(password)
+        if is_user or not password or password.startswith("${"):
+            return match[0]
+        return f"://{user}{colon}{self.marks.get(password, LITERAL)}@"
 
-    def _in_query(self, match: re.Match[str]) -> str:
+    def _parameter(self, match: re.Match[str]) -> str:
         """A parameter of a URL, without its value if that is a secret."""
         name, value = match.groups()
         if not named_secret(name) or value.startswith("${"):
             return match[0]
         return f"{name}={self.marks.get(value, LITERAL)}"
 
-    def masked(self, value: Any) -> Any:
-        """A plain value with `mask` applied to all texts in it."""
+    def masked(self, value: Any, field: str = "") -> Any:
+        """A plain value with `mask` applied to all texts in it.
+
+        Of headers variables are shown by their names, and of other values next to none.
+
+        Args:
+            value: the value.
+            field: what it is called where it stands.
+        """
         match value:
             case str():
-                return LITERAL if self.marks.get(value) == LITERAL else self.mask(value)
+                text = LITERAL if self.marks.get(value) == LITERAL else self.mask(value)
+                return LITERAL if field == _HEADER and not variables(text) else text
             case dict():
                 return {
-                    key: _of_headers(entry, self.masked)
-                    if str(key).lower() in _HEADERS and isinstance(entry, dict)
-                    else self.masked(entry)
-                    for key, entry in value.items()
+                    key: self.masked(entry, _called(key, field)) for key, entry in value.items()
                 }
             case list():
                 return [self.masked(entry) for entry in value]
@@ -150,7 +151,7 @@ class Secrets:
         try:
             yield
         except BaseException as error:
-            for cause in _chain(error):
+            for cause in _chain(error, []):
                 cause.args = self.masked(cause.args)
                 vars(cause).update(self.masked(vars(cause)))
             raise
@@ -187,12 +188,13 @@ def _is_word(value: str) -> bool:
     )
 
 
-def _logins(text: str) -> Iterator[str]:
-    """The passwords of a text's URLs, with their users too."""
+def _passwords(text: str) -> Iterator[str]:
+    """The passwords of a text's URLs, with their users too, and those of connection strings."""
     for login in _IN_URL.findall(text):
         user, colon, password = login.partition(":")
         if colon or not _is_word(user):
             yield from (login, password) if colon else (login,)
+    yield from _connecting(text)
 
 
 class BareUrl(str):
@@ -224,27 +226,22 @@ def secrets_in(value: object, name: str = "") -> Iterator[str]:
 
     Texts under the names of secrets, what pydantic calls one, and the logins of URLs.
     """
-    for _, called, text in _texts(value, name=name):
+    for _, called, text in texts_in(value, name=name):
         if isinstance(text, BareUrl) and text.login is not None:
             password = text.login[1]
             yield from (password, ":".join(text.login), str(text.basic).removeprefix("Basic "))
-        yield from (*_logins(text), *_connecting(text))
+        yield from _passwords(text)
         if named_secret(called):
             yield from (text, text.removeprefix("Bearer "))
 
 
-def _of_headers(headers: Mapping[str, Any], masked: Callable[[Any], Any]) -> dict[str, Any]:
-    """Headers as they are shown: variables by their names, and of other values next to none."""
-
-    def shown(name: str, value: Any) -> Any:
-        value = masked(value)
-        is_plain = name.lower() in _PLAIN_HEADERS or not isinstance(value, str)
-        return value if is_plain or variables(value) else LITERAL
-
-    return {name: shown(str(name), value) for name, value in headers.items()}
+def _called(key: object, field: str) -> str:
+    """What an entry is called whose mapping stands in a field."""
+    is_header = field.lower() in _HEADERS and str(key).lower() not in _PLAIN_HEADERS
+    return _HEADER if is_header else str(key)
 
 
-def _texts(value: object, path: str = "", name: str = "") -> Iterator[tuple[str, str, str]]:
+def texts_in(value: object, path: str = "", name: str = "") -> Iterator[tuple[str, str, str]]:
     """Each text in a value, with its path and the name of its field."""
     reveal = getattr(value, "get_secret_value", None)  # of what pydantic calls a secret
     if callable(reveal):
@@ -254,25 +251,21 @@ def _texts(value: object, path: str = "", name: str = "") -> Iterator[tuple[str,
             yield path, name, value
         case Mapping():
             for key, entry in value.items():
-                of_header = name.lower() in _HEADERS and str(key).lower() not in _PLAIN_HEADERS
-                called = "authorization" if of_header else str(key)
-                yield from _texts(entry, f"{path}.{key}".lstrip("."), called)
+                yield from texts_in(entry, f"{path}.{key}".lstrip("."), _called(key, name))
         case list() | tuple():
             for position, entry in enumerate(value):
                 # [user, password], as clients of search engines take it.
                 of_pair = name.lower().endswith("auth") and len(value) == 2
                 called = ("", "password")[position] if of_pair else name
-                yield from _texts(entry, f"{path}[{position}]", called)
+                yield from texts_in(entry, f"{path}[{position}]", called)
 
 
 def _written_out(name: str, text: str) -> list[str]:
     """The secrets of a text without variables."""
     if text.lower() in _NO_SECRETS:
         return []
-    within = [*_logins(text), *_connecting(text)]
-    if _is_secret(name, text):
-        return [text, text.removeprefix("Bearer "), *within]
-    return [*within, *(match[0] for match in _ISSUED.finditer(text))]
+    within = [*_passwords(text), *(match[0] for match in _ISSUED.finditer(text))]
+    return [text, text.removeprefix("Bearer "), *within] if _is_secret(name, text) else within
 
 
 def _is_secret(name: str, text: str) -> bool:
@@ -292,13 +285,10 @@ def _connecting(text: str) -> Iterator[str]:
             yield from {value, bare}
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and those that it comes from."""
-    causes: list[BaseException] = []
-    waiting = [error]
-    while waiting:
-        cause = waiting.pop()
-        if cause is not None and cause not in causes:
-            causes.append(cause)
-            waiting += [cause.__cause__, cause.__context__, *getattr(cause, "exceptions", ())]
-    yield from causes
+def _chain(error: BaseException | None, seen: list[BaseException]) -> list[BaseException]:
+    """The errors seen, with an error and those that it comes from."""
+    if error is not None and error not in seen:
+        seen.append(error)
+        for cause in (error.__cause__, error.__context__, *getattr(error, "exceptions", ())):
+            _chain(cause, seen)
+    return seen

@@ -81,41 +81,32 @@ def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None =
     and its type at the end of each line.
     """
     columns = {} if dataset is None else QUESTION_COLUMNS
-    rows = query_rows(evaluations)
-    if dataset is not None:
-        rows = (
-            {
-                **row,
-                **{name: value_of(dataset[row["query_id"]]) for name, value_of in columns.items()},
-            }
-            for row in rows
-        )
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for evaluation in evaluations:
+            leaks: dict[str, list[str]] = {}
+            for leak in evaluation.leaks:
+                line = f"{leak.rank}: {leak.document} ({', '.join(leak.kinds)})"
+                leaks.setdefault(leak.query_id, []).append(line)
+            # Where all weigh alike a column of ones would look as if somebody had given weights.
+            asks = repeat(None) if evaluation.weights is None else evaluation.weights.tolist()
+            for (query_id, values), weight in zip(evaluation.queries.items(), asks):
+                query = Query(query_id) if dataset is None else dataset[query_id]
+                yield {
+                    "query_id": query_id,
+                    "retriever": evaluation.name,
+                    "match": evaluation.match_name,
+                    **values,
+                    "failure": evaluation.failures.get(query_id),
+                    "leaks": "; ".join(leaks[query_id]) if query_id in leaks else None,
+                    "weight": weight,
+                    **{name: value_of(query) for name, value_of in columns.items()},
+                }
+
     metrics = metric_names(evaluation.mean for evaluation in evaluations)
     further = ["failure", *["leaks"] * any(e.forbidden is not None for e in evaluations)]
     further += ["weight"] * any(e.weights is not None for e in evaluations)
-    return csv_text(rows, ["query_id", "retriever", "match", *metrics, *further, *columns])
-
-
-def query_rows(evaluations: Iterable[Evaluation]) -> Iterator[dict[str, Any]]:
-    """A row for each query, run and matcher: these, values of metrics, a failure, and leaks."""
-    for evaluation in evaluations:
-        leaks: dict[str, list[str]] = {}
-        for leak in evaluation.leaks:
-            of_kinds = ", ".join(leak.kinds)
-            leaks.setdefault(leak.query_id, []).append(f"{leak.rank}: {leak.document} ({of_kinds})")
-        weights = evaluation.weights
-        # Where all weigh alike a column of ones would look as if somebody had given weights.
-        asks = repeat(None) if weights is None else weights.tolist()
-        for (query_id, values), weight in zip(evaluation.queries.items(), asks):
-            yield {
-                "query_id": query_id,
-                "retriever": evaluation.name,
-                "match": evaluation.match_name,
-                **values,
-                "failure": evaluation.failures.get(query_id),
-                **({"leaks": "; ".join(leaks[query_id])} if query_id in leaks else {}),
-                **({} if weight is None else {"weight": weight}),
-            }
+    return csv_text(rows(), ["query_id", "retriever", "match", *metrics, *further, *columns])
 
 
 QUESTION_COLUMNS: Mapping[str, Callable[[Query], object]] = {

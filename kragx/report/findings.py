@@ -1,19 +1,20 @@
 """What evaluations came to, in one value that screen, Markdown and page tell each in its way."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
 
-from kragx.comparison import Change, Comparison, Difference, GateResult, gates_table
+from kragx.comparison import Change, Comparison, Difference, GateResult, failed, gates_table
 from kragx.comparison.changes import changes_parts
 from kragx.comparison.side_by_side import remarks_on
 from kragx.comparison.threshold_study import Sweep
-from kragx.comparison.tuning import Tuning
+from kragx.comparison.tuning import SHOWN, Tuning
 from kragx.evaluation.curves import StepCurve
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.leaks import leaks_table
+from kragx.evaluation.judging_remarks import missing_remarks, panel_remarks, votes_on
+from kragx.evaluation.leaks import leak_parts, leaks_table
 from kragx.evaluation.presenting import metric_names, profile_label
 from kragx.evaluation.stage_losses import StageLosses, losses_parts, reasons
 from kragx.evaluation.wording import asks_label
@@ -24,6 +25,7 @@ from kragx.ground.printing import (
     Name,
     Part,
     Table,
+    as_markdown,
     between,
     joined,
     message,
@@ -75,15 +77,34 @@ class Findings:
         Args:
             record: how the run came about.
         """
-        yield from _gold_lines(self.evaluations[0])
+        dataset, counts = self.evaluations[0].settings["dataset"], self.evaluations[0].counts
+        yield Heading(str(dataset["name"]), level=1)
+        yield Line(
+            message(
+                "Gold set {name}, sha256 {hash}; {n} of {of} queries scored."
+                if dataset["version"] is None
+                else "Gold set {name} version {version}, sha256 {hash}; {n} of {of} queries "
+                "scored.",
+                name=dataset["name"],
+                version=dataset["version"],
+                hash=str(dataset["hash"])[:12],
+                n=counts["n_scored"],
+                of=counts["n_queries"],
+            )
+        )
         yield from record
-        yield from _leaks_parts(self.groups)
+        several = len(self.groups) > 1
+        for group in self.groups:
+            if leaks := [*leaks_table([evaluation.leak_report for evaluation in group])]:
+                match = group[0].match_name
+                heading = message("Leaks, match {match}", match=match)
+                yield Heading(heading if several else message("Leaks"))
+                yield from leaks
         for tuning in self.tunings:
             yield from tuning.full()
         for of_grid in self.matcher_grids:
             yield Heading(message("Under the settings of {of}", of=of_grid.match_name))
             yield from of_grid.describe()
-        several = len(self.groups) > 1
         for comparison, group in zip(self.comparisons, self.groups):
             if several:
                 yield Heading(message("Match: {match}", match=comparison.match))
@@ -162,12 +183,14 @@ def lead_parts(comparison: Comparison, rival: Difference) -> dict[str, Any]:
         else "How often a lead at least this large would come about by chance if both were equally "
         "good, from the paired test. 0.05 or less is usually taken for more than chance."
     )
-    pair = (rival.retriever, rival.against)
     return {
         "title": message("Lead over {name}", name=Name(rival.against, "retriever")),
         "difference": signed(rival.value),
         "ends": rival.ends,
-        "means": [comparison.overall.means[name][metric].number for name in pair],
+        "means": [
+            comparison.overall.means[name][metric].number
+            for name in (rival.retriever, rival.against)
+        ],
         "lines": lines,
         "help": chance if p else "",
     }
@@ -311,34 +334,6 @@ def pool_table(evaluations: Sequence[Evaluation]) -> Table:
     )
 
 
-def _gold_lines(evaluation: Evaluation) -> Iterator[Line]:
-    """The gold set, and how much of it was scored."""
-    dataset, counts = evaluation.settings["dataset"], evaluation.counts
-    yield Heading(str(dataset["name"]), level=1)
-    yield Line(
-        message(
-            "Gold set {name}, sha256 {hash}; {n} of {of} queries scored."
-            if dataset["version"] is None
-            else "Gold set {name} version {version}, sha256 {hash}; {n} of {of} queries scored.",
-            name=dataset["name"],
-            version=dataset["version"],
-            hash=str(dataset["hash"])[:12],
-            n=counts["n_scored"],
-            of=counts["n_queries"],
-        )
-    )
-
-
-def _leaks_parts(groups: Sequence[Sequence[Evaluation]]) -> Iterator[Part]:
-    """What leaks under each matcher; nothing where nothing is forbidden."""
-    for group in groups:
-        if leaks := [*leaks_table([evaluation.leak_report for evaluation in group])]:
-            match = group[0].match_name
-            heading = message("Leaks, match {match}", match=match)
-            yield Heading(heading if len(groups) > 1 else message("Leaks"))
-            yield from leaks
-
-
 def by_matcher(evaluations: Sequence[Evaluation]) -> list[list[Evaluation]]:
     """The evaluations of each matcher."""
     # They stand by matcher, so those of one are neighbours.
@@ -349,7 +344,23 @@ def by_matcher(evaluations: Sequence[Evaluation]) -> list[list[Evaluation]]:
 def _of_matcher(
     comparison: Comparison, evaluations: Sequence[Evaluation], level: int
 ) -> Iterator[Part]:
-    yield _settings_line(comparison, evaluations[0])
+    statistics = comparison.statistics
+    yield Line(
+        message(
+            "Match {match}; profile {profile}; {share:.0%} intervals: Wilson's, of differences and "
+            "times from {n:,} resamples of the queries, seed {seed}; max_failed {max_failed:g}."
+            if comparison.weights is None
+            else "Match {match}; profile {profile}; {share:.0%} intervals: Wilson's, of "
+            "differences and mean times by asks Student's of the ratio of sums, else from {n:,} "
+            "resamples of the queries, seed {seed}; max_failed {max_failed:g}.",
+            match=evaluations[0].match_label,
+            profile=profile_label(evaluations[0].settings),
+            share=statistics.confidence,
+            n=statistics.resamples,
+            seed=statistics.seed,
+            max_failed=statistics.max_failed,
+        )
+    )
     if (asks := asks_label(evaluations[0].counts)) is not None:
         yield Line(asks)
     for remark in (*comparison.gold, *comparison.failures):
@@ -363,26 +374,6 @@ def _of_matcher(
     yield from map(warning, comparison.further_cautions)
     yield from comparison.against_baseline(level)
     yield from _slices_parts(comparison, level)
-
-
-def _settings_line(comparison: Comparison, evaluation: Evaluation) -> Line:
-    statistics = comparison.statistics
-    return Line(
-        message(
-            "Match {match}; profile {profile}; {share:.0%} intervals: Wilson's, of differences and "
-            "times from {n:,} resamples of the queries, seed {seed}; max_failed {max_failed:g}."
-            if comparison.weights is None
-            else "Match {match}; profile {profile}; {share:.0%} intervals: Wilson's, of "
-            "differences and mean times by asks Student's of the ratio of sums, else from {n:,} "
-            "resamples of the queries, seed {seed}; max_failed {max_failed:g}.",
-            match=evaluation.match_label,
-            profile=profile_label(evaluation.settings),
-            share=statistics.confidence,
-            n=statistics.resamples,
-            seed=statistics.seed,
-            max_failed=statistics.max_failed,
-        )
-    )
 
 
 def _slices_parts(comparison: Comparison, level: int) -> Iterator[Part]:
@@ -409,3 +400,74 @@ def gates_section(gates: Sequence[GateResult]) -> Iterator[Part]:
     if gates:
         yield Heading(message("Gates"))
         yield gates_table(gates)
+
+
+def compared_markdown(
+    changes: Iterable[Part], gates: Sequence[GateResult] = (), records: Sequence[Line] = ()
+) -> str:
+    """What is said of folders, whose runs came about as `records` say."""
+    parts = [Heading(message("Changes"), level=1), *records, *changes, *gates_section(gates)]
+    return as_markdown(parts)
+
+
+def summary_markdown(findings: Findings) -> str:
+    """The gates, the numbers and what changed, short enough for the page of a CI job.
+
+    Of evaluations it says which judgements are missing. Which setting of a grid to take stands in
+    the place of means and verdict, as on the screen.
+    """
+    comparisons, gates = findings.comparisons, findings.gates
+    bad = failed(gates)
+    # Under several matchers the same retriever has failed only once.
+    lost = dict.fromkeys(name for comparison in comparisons for name in comparison.not_comparable)
+    verdicts: list[str] = []
+    if lost:
+        nothing = any(
+            failures.nothing for comparison in comparisons for failures in comparison.failures
+        )
+        sentence = message(
+            "❌ not comparable, as failed or without any result: {names}"
+            if nothing
+            else "❌ not comparable, as failed: {names}",
+            names=", ".join(lost),
+        )
+        verdicts.append(sentence)
+    if gates:
+        passed = message(
+            "❌ {n} of {of} gates failed" if bad else "✅ every gate passed",
+            n=len(bad),
+            of=len(gates),
+        )
+        verdicts.append(passed)
+    parts: list[Part] = [Heading(joined(": ", ["kragx", joined("; ", verdicts)]))]
+    parts += [gates_table(bad or gates)] if gates else []
+    # Folders are compared by their numbers, without evaluations.
+    groups = findings.groups or [[]] * len(comparisons)
+    # Which questions fail is the same under each matcher.
+    parts += [
+        line
+        for comparison in comparisons[:1]
+        for failure in comparison.failures
+        for line in failure.describe()
+    ]
+    for comparison, group in zip(comparisons, groups):
+        if len(comparisons) > 1:
+            heading = message("Match: {match}", match=comparison.match)
+            parts.append(Heading(heading, level=3))
+        parts += leak_parts([evaluation.leak_report for evaluation in group])
+        if of_grid := [tuning for tuning in findings.tunings if tuning.match == comparison.match]:
+            parts += [*of_grid[0].describe(SHOWN), *comparison.recommendations[0].caution_lines()]
+        else:
+            parts += [comparison.means_table(group), *comparison.recommendations[0].describe()]
+        for evaluation in group:
+            for name in ("judging", "judging_relevance"):
+                judging = evaluation.counts.get(name, {"n_missing": 0})
+                missing = missing_remarks(judging)
+                votes = panel_remarks(judging, votes_on(evaluation.vote_bounds, name))
+                parts += [warning(_of(evaluation, remark)) for remark in missing]
+                parts += [Line(_of(evaluation, remark)) for remark in votes]
+    return as_markdown([*parts, *changes_parts(findings.changes)])
+
+
+def _of(evaluation: Evaluation, remark: str) -> str:
+    return message("{names}: {remark}", names=evaluation.name, remark=remark)

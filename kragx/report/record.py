@@ -29,10 +29,6 @@ _RESULTS = {"config.yaml", "gold.jsonl", "report.json"}
 _CACHES = ("__pycache__", ".kragx")
 
 
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
 @dataclass(frozen=True)
 class Checkout:
     """The git repository in which a config, or whoever evaluates in Python, stands.
@@ -50,22 +46,12 @@ class Checkout:
 
     also_plain: ClassVar[tuple[str, ...]] = ("dirty",)
 
-    @classmethod
-    def read(cls, value: Mapping[str, Any]) -> Self:
-        """Of its plain values."""
-        commit, branch = map(_text, (value["commit"], value["branch"]))
-        n_changed = None if value["n_changed"] is None else int(value["n_changed"])
-        return cls(commit, branch, n_changed)
-
     @property
     def dirty(self) -> bool | None:
         """Whether the run may rest on something that the commit does not hold; None: not known."""
         if self.commit is None:
             return True
         return None if self.n_changed is None else self.n_changed > 0
-
-    def __str__(self) -> str:
-        return self.text
 
     @property
     def text(self) -> str:
@@ -101,11 +87,6 @@ class Kept:
     n_answers: int
     n_queries: int
     begun: str
-
-    @classmethod
-    def read(cls, value: Mapping[str, Any]) -> Self:
-        """Of its plain values."""
-        return cls(int(value["n_answers"]), int(value["n_queries"]), str(value["begun"]))
 
     @property
     def number(self) -> str:
@@ -158,12 +139,17 @@ class Record(Result):
         """Of its plain values.
 
         Raises:
-            KeyError, TypeError, ValueError, OverflowError: they are none.
+            ValueError: they are none.
         """
-        git = None if value["git"] is None else Checkout.read(value["git"])
-        counts_of = {name: Kept.read(of_name) for name, of_name in value["kept"].items()}
-        config, date = _text(value["config"]), str(value["date"])
-        return cls(config, date, float(value["seconds"]), git, counts_of)
+        # Which nobody needs who evaluates in Python.
+        from pydantic import TypeAdapter, ValidationError
+
+        try:
+            return TypeAdapter(cls).validate_python(value)
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(map(str, first["loc"]))
+            raise ValueError(f"{field}: {first['msg']}") from None
 
     def describe(self) -> Iterator[Line]:
         """When and from what, then what was not asked for again."""
@@ -194,12 +180,12 @@ def record_lines(record: Record | None, names: str = "") -> list[Line]:
         lines = [Line(message("When and from which commit these results come is not recorded."))]
     else:
         lines = [*record.describe()]
-    if not names:
-        return lines
-    return [
-        replace(line, text=message("{names}: {remark}", names=visible(names), remark=line.text))
-        for line in lines
-    ]
+    if names:
+        texts = [
+            message("{names}: {remark}", names=visible(names), remark=line.text) for line in lines
+        ]
+        lines = [replace(line, text=text) for line, text in zip(lines, texts)]
+    return lines
 
 
 def day_and_time(date: str) -> str:
@@ -257,7 +243,10 @@ def checkout(folder: Path, *written: Path) -> Checkout | None:
 
 def _sources(top: Path, paths: list[str], written: tuple[Path, ...]) -> list[str]:
     """Of changed paths below `top` those from which a run is made, not what runs have left."""
-    results = {part for path in written for part in store_files(path.resolve())}
+    # A store has files of SQLite's beside it.
+    endings = ("", "-wal", "-shm", "-journal")
+    files = [path.resolve() for path in written]
+    results = {path.with_name(path.name + ending) for path in files for ending in endings}
     is_result = cache(holds_results)
 
     def is_left(path: Path) -> bool:
@@ -269,11 +258,6 @@ def _sources(top: Path, paths: list[str], written: tuple[Path, ...]) -> list[str
         )
 
     return [path for path in paths if not is_left(top / path)]
-
-
-def store_files(store: Path) -> list[Path]:
-    """A store, and the files that SQLite may have beside it."""
-    return [store.with_name(store.name + ending) for ending in ("", "-wal", "-shm", "-journal")]
 
 
 def holds_results(folder: Path) -> bool:

@@ -110,3 +110,15 @@ def test_of_a_run(jsonl, module, here, kragx):
     for command in (("report", "out"), ("compare", "before", "out")):
         assert kragx(*command, "--junit", "again.xml").code in (0, 5)
         checked(Path("again.xml").read_text())
+
+
+def test_of_a_run_without_gates(jsonl, here, kragx):
+    """A report without a test, which readers take for a job gone wrong, is said to be one."""
+    jsonl(*GOLD, name="gold.jsonl")
+    jsonl(*({**q, "retrieved": q["gold"]} for q in GOLD), name="good.jsonl")
+    retrievers = "retrievers: {good: {results: good.jsonl}}"
+    Path("run.yaml").write_text(f"dataset: gold.jsonl\n{retrievers}\nmetrics: mrr@5\n")
+    done = kragx("run", "run.yaml", "--junit", "gates.xml")
+    assert done.code == 0
+    assert done.err.endswith("gates.xml has no test, as there are no gates\n")
+    assert not [*checked(Path("gates.xml").read_text()).iter("testcase")]

@@ -13,7 +13,7 @@ import yaml
 import kragx
 from kragx.app.commands.root import app
 from kragx.app.config.models import RunConfig
-from kragx.app.config.options import config_fields
+from kragx.app.config.parts import config_fields
 from kragx.app.config.retrievers import ASKING, SERVICES, RetrieverConfig
 from kragx.comparison import Settings
 from kragx.comparison.tuning.grid import GridSettings

@@ -17,10 +17,9 @@ from kragx.comparison.gate_conditions import parse_gates
 from kragx.evaluation.leaks import LeakReport, leak_parts, leak_texts, leaks_table
 from kragx.ground.printing import Table, as_markdown, speaking
 from kragx.report.csv_files import queries_csv
-from kragx.report.findings import Findings
+from kragx.report.findings import Findings, summary_markdown
 from kragx.report.html_page.cells import Sources
 from kragx.report.html_page.payload import payload
-from kragx.report.markdown import summary_markdown
 from tests.leaks import leaking
 from tests.report.test_page import unpacked
 

@@ -1,7 +1,7 @@
 """`kragx convert`: gold sets and results as Parquet or as JSON Lines."""
 
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -53,12 +53,15 @@ def convert(
     What is written says the same: queries, gold, what was retrieved, and the gold set's hash.
     """
     if per_file is None and not (is_parquet(out) or out == "-" or out.endswith(".jsonl")):
-        problem = f"{out}: a file is expected that ends with .parquet or .jsonl"
-        remedy = "to write a folder of files name --questions-per-file"
-        raise UsageError(problem, field="OUT", remedy=remedy)
+        raise UsageError(
+            "{out}: a file is expected that ends with .parquet or .jsonl",
+            field="OUT",
+            remedy="to write a folder of files name --questions-per-file",
+            out=out,
+        )
     columns = opt.columns(column) if column else None
-    role = opt.said(roles)
-    reading = Reading(file, input_format, columns, encoding=encoding, strict=True, role=role)
+    options: dict[str, Any] = {"encoding": encoding, "strict": True, "role": opt.said(roles)}
+    reading = Reading(file, input_format, columns, **options)
     questions = ((query, answer) for _, query, answer in reading)
     if per_file is not None:
         _write_parts(questions, out, per_file, reading)
@@ -77,13 +80,13 @@ def _beside(reading: Reading) -> dict[str, Any]:
         "forbids": reading.may_forbid is not False,
         "rules": reading.forbidden,
         "weighs": reading.may_weigh,
-        "searches": reading.may_search is None or (reading.may_search and _has_searches(reading)),
+        # The name may be a value in a source.
+        "searches": reading.may_search is None
+        or (
+            reading.may_search
+            and any(batch.searches is not None for batch in reading.anew().batches())
+        ),
     }
-
-
-def _has_searches(reading: Reading) -> bool:
-    """Whether a question of a source has searches; the name may be a value in it."""
-    return any(batch.searches is not None for batch in reading.anew().batches())
 
 
 def _write_parts(questions: _Questions, out: str, size: int, reading: Reading) -> None:
@@ -91,15 +94,13 @@ def _write_parts(questions: _Questions, out: str, size: int, reading: Reading) -
     if not is_address(out):
         make_folder(Path(out))
         if any(Path(out).rglob(f"*{ENDING}")):
-            remedy = (
-                "what is read from there would be of both; name another folder, or an empty one"
-            )
             raise UsageError(
                 message("{out} holds {ending} files already", out=out, ending=ENDING),
                 field="OUT",
-                remedy=remedy,
+                remedy="what is read from there would be of both; name another folder, or an "
+                "empty one",
             )
-    n = 0
-    while part := list(islice(questions, size)):
+    for n in count():
+        if not (part := list(islice(questions, size))):
+            break
         write_questions(part, f"{out.rstrip('/')}/part-{n:05}{ENDING}", **_beside(reading))
-        n += 1

@@ -8,7 +8,6 @@ import typer
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import end, show, written
 from kragx.comparison.gates import failed, gates_parts
-from kragx.comparison.lists import ListDiff
 from kragx.ground.entry_points import declared
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import Line, as_markdown, warning
@@ -124,19 +123,23 @@ def diff(
     for name, value in (("--same", same), ("--look", look or None)):
         if workshop is None and value is not None:
             raise UsageError("{name} belongs to --workshop", remedy="name its folder", name=name)
-    result = _diff(
-        old,
-        new,
-        config,
-        questions=questions,
-        retriever=retriever or (),
-        trust=trust,
-        k=k or None,
-        by=by,
-        metadata=metadata or (),
-        gates=gate or (),
-        max_failed=max_failed,
-    )
+    from kragx.app import config as configs, diffing  # takes longer than reading the command line
+
+    options: dict[str, Any] = {
+        "questions": questions,
+        "k": k or None,
+        "by": by,
+        "metadata": metadata or (),
+        "gates": gate or (),
+        "max_failed": max_failed,
+    }
+    if config is None:
+        of_folders: dict[str, Any] = {"retrievers": retriever or (), "trust": trust}
+        result = diffing.diff_files(Path(old), Path(new), **of_folders, **options)
+    elif retriever:
+        raise UsageError("--retriever: belongs to folders; with --config OLD and NEW are names")
+    else:
+        result = diffing.ask_both(configs.load(config), old, new, **options)
     labelled = None
     # Who failed can neither win, lose nor tie, so nobody is asked for labels.
     if workshop and metric and not any(failure.failed for failure in result.failures):
@@ -162,7 +165,7 @@ def diff(
         markdown=lambda: as_markdown(parts),
     )
     if out is not None:
-        from kragx.report.html_page.diff import write_diff_html
+        from kragx.report.html_page.page import write_diff_html
 
         sentences = labelled.describe() if labelled else ()
         notes = [part.text for part in sentences if isinstance(part, Line)]
@@ -170,16 +173,3 @@ def diff(
         written([out])
     names = (failure.retriever for failure in result.failures if failure.failed)
     end(names, failed(result.gates))
-
-
-def _diff(
-    old: str, new: str, config: Path | None, *, retriever: Any, trust: bool, **options: Any
-) -> ListDiff:
-    from kragx.app import config as configs, diffing  # takes longer than reading the command line
-
-    if config is None:
-        files = Path(old), Path(new)
-        return diffing.diff_files(*files, retrievers=retriever, trust=trust, **options)
-    if retriever:
-        raise UsageError("--retriever: belongs to folders; with --config OLD and NEW are names")
-    return diffing.ask_both(configs.load(config), old, new, **options)

@@ -1,7 +1,6 @@
 """`kragx explain`: why each document of a query matched or did not."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +10,6 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.match_options import MatchSpec
 from kragx.app.commands.output import one_or_runs, show
 from kragx.app.config import match_spec
-from kragx.data import read_dataset, read_run
 from kragx.evaluation.explain import explain as explain_query
 from kragx.evaluation.explanation import Explanation
 from kragx.ground.errors import UsageError
@@ -35,9 +33,9 @@ def explain(
 ) -> None:
     """Show why each document of a query matched or did not."""
     spec = match_spec(match)
-    if gold is not None and results.is_dir():
-        raise UsageError("--gold: belongs to a results file; a folder has its own")
     if results.is_dir():
+        if gold is not None:
+            raise UsageError("--gold: belongs to a results file; a folder has its own")
         explanations = pipeline.explain_folder(
             results, query, match=spec, retriever=retriever, trust=trust
         )
@@ -46,24 +44,13 @@ def explain(
     elif retriever is not None:
         raise UsageError("--retriever: belongs to a folder; a results file is of one retriever")
     else:
-        rows = _gold_and_run(str(results), gold, column, roles)
+        rows = opt.rows(str(results), column, roles, gold=gold)
         explanations = [explain_query(*rows, query_id=query, match=spec, corpus=corpus)]
     show(
         format,
         lambda: _parts(explanations, full=full),
         lambda: one_or_runs([explanation.to_dict() for explanation in explanations]),
     )
-
-
-def _gold_and_run(
-    results: str, gold: Path | None, column: list[str] | None, roles: list[opt.Table] | None
-) -> tuple[object, object]:
-    """Gold and run of a results file, or of a gold file and results."""
-    if gold is None:
-        return opt.rows(results, column, roles)
-    named = opt.columns(column or [])
-    dataset = read_dataset(gold, columns=named, role=opt.said(roles, "gold"))
-    return dataset, read_run(results, dataset, named, role=opt.said(roles, "results"))
 
 
 def _parts(explanations: list[Explanation], *, full: bool) -> Iterator[Part]:

@@ -251,22 +251,28 @@ def columns(options: list[str], *, may_be_none: bool = False) -> dict[str, str]:
 
 
 def rows(
-    path: object, column: list[str] | None, roles: list[Table] | None
+    path: Any, column: list[str] | None, roles: list[Table] | None, gold: object = None
 ) -> tuple[object, object]:
-    """Gold and run of a results file; its path and None where no option says how to read it."""
-    if not (column or roles):
-        return path, None
-    from kragx.data import read_rows  # takes longer than reading the command line
+    """Gold and run of results, or of a gold set and results.
 
-    return read_rows(path, columns=columns(column or []), role=said(roles))
+    Of a results file its path and None where no option says how to read it.
+    """
+    if gold is None and not (column or roles):
+        return path, None
+    from kragx.data import read_dataset, read_rows, read_run  # takes longer than the command line
+
+    named = columns(column or [])
+    if gold is None:
+        return read_rows(path, columns=named, role=said(roles))
+    dataset = read_dataset(gold, columns=named, role=said(roles, "gold"))
+    return dataset, read_run(path, dataset, named, role=said(roles, "results"))
 
 
 def said(roles: list[Table] | None, expected: "Role | None" = None) -> "Role | None":
     """What a command line says that a table holds; `expected`: where that is looked for."""
-    named: list[Role] = ["gold" if role is Table.gold else "results" for role in roles or ()]
-    if expected is not None:
-        return expected if expected in named else None
-    return named[0] if len(named) == 1 else None
+    named: set[Role] = {"gold" if role is Table.gold else "results" for role in roles or ()}
+    fitting = [role for role in named if expected in (None, role)]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def shared(workers: int | None, engine: str | None, address: str | None) -> object:

@@ -1,4 +1,4 @@
-"""`kragx run`, `report` and `compare`: from a config to its result folder, and what folders say."""
+"""`kragx run`, `report`, `compare`, `history`: from a config to its folder, what folders say."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -12,9 +12,9 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.command import not_read
 from kragx.app.commands.output import end, show, written
 from kragx.app.compare_folders import Compared, compare_folders
+from kragx.app.past_runs import history as past
 from kragx.app.result_folder.atomic_folder import MANIFEST, inside
-from kragx.app.result_folder.baseline import write_baseline
-from kragx.app.result_folder.written import claimed
+from kragx.app.result_folder.written import claimed, write_baseline
 from kragx.app.run_report import RunReport
 from kragx.app.run_summary import judging_plan
 from kragx.comparison import failed
@@ -25,7 +25,7 @@ from kragx.ground.entry_points import declared
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import joined, message
 from kragx.report.csv_files import means_csv, write_text
-from kragx.report.markdown import compared_markdown, summary_markdown
+from kragx.report.findings import compared_markdown, summary_markdown
 
 
 def run(
@@ -64,13 +64,8 @@ def run(
         loaded = configs.with_earlier(loaded, earlier)
     if output is not None:
         loaded = loaded.model_copy(update={"output": output.absolute()})
-    if workers is not None or engine is not None or address is not None:
-        engine_or_count = opt.shared(workers, engine, address)
-        named = (
-            {"workers": None, "engine": engine_or_count}
-            if engine
-            else {"workers": engine_or_count, "engine": None}
-        )
+    if (sharing := opt.shared(workers, engine, address)) is not None:
+        named = {"workers": None, "engine": None, "engine" if engine else "workers": sharing}
         loaded = loaded.model_copy(update=named)
     if dry_run and loaded.has_grid and loaded.judge is None:
         printing.show(pipeline.grid_plan(loaded))
@@ -113,8 +108,16 @@ def run(
         )
         page = message("open {page}", page=_short(folder / "report.html")) if loaded.html else ""
         printing.say(joined("; ", [place, page]))
-    if save_baseline is not None:
-        _save_baseline(outcome, save_baseline)
+    if save_baseline is not None and (outcome.failures or failed(outcome.gates)):
+        # The next run should not be held against such numbers.
+        why = message(
+            "baseline not saved: a retriever or gate failed; to save these numbers all the same: "
+            "--set earlier=null --set gates=null"
+        )
+        printing.say(why)
+    elif save_baseline is not None:
+        write_baseline(outcome, save_baseline)
+        written([save_baseline])
     _end(summary, junit, outcome, outcome.evaluations)
 
 
@@ -239,17 +242,28 @@ def compare(
     _end(summary, junit, compared)
 
 
-def _save_baseline(outcome: RunReport, path: Path) -> None:
-    """Keep the numbers, unless they are such that the next run should not be held against them."""
-    if outcome.failures or failed(outcome.gates):
-        why = message(
-            "baseline not saved: a retriever or gate failed; to save these numbers all the same: "
-            "--set earlier=null --set gates=null"
-        )
-        printing.say(why)
-        return
-    write_baseline(outcome, path)
-    written([path])
+def history(
+    results: Annotated[
+        Path,
+        opt.argument(
+            metavar="RESULTS", help="A folder of folders that kragx run has written, at any depth."
+        ),
+    ],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric", "-m", help="Which; repeat for more (default: the newest run's first)."
+        ),
+    ] = None,
+    format: opt.TableOrJson = "table",  # noqa: A002
+) -> None:
+    """Say what became of each retriever's numbers, run by run.
+
+    With the commit, and the settings that changed. What cannot be compared is not joined.
+    """
+    outcome = past(results, metrics=metric or ())
+    metrics = outcome.metrics if metric else outcome.metrics[:1]
+    show(format, lambda: outcome.describe(metrics), outcome.to_dict)
 
 
 def _end(
@@ -264,6 +278,9 @@ def _end(
     if junit is not None:
         leaks = leak_texts([evaluation.leak_report for evaluation in evaluations])
         write_text(junit, declared("parts", "junit")(outcome.gates, outcome.failures, leaks=leaks))
+        if not (outcome.gates or outcome.failures or leaks):
+            # Readers take a report without tests for a job that has gone wrong.
+            printing.say(message("{file} has no test, as there are no gates", file=junit))
     end(outcome.failures, failed(outcome.gates))
 
 

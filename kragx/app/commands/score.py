@@ -1,6 +1,7 @@
 """`kragx score` and `match`: the numbers of files, and every pair's score and decision."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +16,6 @@ from kragx.data import GoldDataset, read_dataset, read_run, read_runs
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.parquet import is_located
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.part_tables import evaluate_in_parts
 from kragx.ground.errors import RetrieverError, UsageError
 from kragx.ground.printing import Heading, Part, Table, joined, number, say
@@ -23,7 +23,6 @@ from kragx.metrics import NO_GOLD, PROFILES, profile as profile_named
 from kragx.report.csv_files import means_csv, queries_csv
 
 if TYPE_CHECKING:
-    from kragx.api.evaluations import Evaluations
     from kragx.comparison import Failures
 
 
@@ -96,9 +95,8 @@ def score(
         dataset = read_dataset(gold, columns=named, role=opt.said(roles, "gold"))
     if match is None and (qrels or (dataset and _is_by_id(dataset, corpus))):
         match = "id"
-    spec = _spec(match, profile, threshold)
     measures: dict[str, Any] = {
-        "match": spec,
+        "match": _spec(match, profile, threshold),
         "metrics": metric,
         "profile": profile,
         "no_gold": no_gold,
@@ -136,7 +134,7 @@ def score(
         evaluation = evaluate(dataset, system, **measures, **shared)
     show(
         format,
-        lambda: _parts(evaluation, per_query=per_query),
+        lambda: chain([_queries_table(evaluation)] * per_query, evaluation.describe()),
         lambda: evaluation.to_dict(queries=per_query),
         csv=lambda: queries_csv([evaluation]) if per_query else means_csv([evaluation]),
     )
@@ -177,10 +175,13 @@ def match(
 
     JSON Lines, a line for each query; correct "matched" by hand, and it holds labels.
     """
-    spec = _spec("overlap" if match is None else match, None, threshold)
-    engine_or_count = opt.shared(workers, engine, address)
-    rows = opt.rows(file, column, roles)
-    pairs = match_pairs(*rows, match=spec, corpus=corpus, texts=texts, workers=engine_or_count)
+    pairs = match_pairs(
+        *opt.rows(file, column, roles),
+        match=_spec("overlap" if match is None else match, None, threshold),
+        corpus=corpus,
+        texts=texts,
+        workers=opt.shared(workers, engine, address),
+    )
     write_records(pairs, out or "-")
 
 
@@ -195,9 +196,9 @@ def _spec(text: str | None, profile: str | None, threshold: float | None) -> obj
         spec = match_spec(text)
     if threshold is None:
         return spec
-    if isinstance(spec, dict):
-        return {**spec, "threshold": threshold}
     options = {"threshold": threshold}
+    if isinstance(spec, dict):
+        return {**spec, **options}
     return {"method": spec, "args": options} if ":" in str(spec) else {"method": spec, **options}
 
 
@@ -244,41 +245,32 @@ def _several(
     from kragx.api.files import evaluate_files
 
     if gold is None:
-        criteria = Criteria.of(**measures)
         files = list(map(str, paths))
+        criteria = Criteria.of(**measures)
         result = evaluate_files(files, criteria, reading=reading, **shared, **comparing)
     else:
         runs = {run.name: run for run in read_runs(paths, gold, **reading)}
         result = evaluate(gold, runs, **measures, **shared).compared(**comparing)
-    _show_several(result, format, per_query=per_query)
-    _end(result.comparison.failures)
-
-
-def _show_several(result: "Evaluations", format: str, *, per_query: bool) -> None:  # noqa: A002
-    """Print a comparison of files."""
     evaluations = list(result.evaluations.values())
-
-    def plain() -> dict[str, Any]:
-        runs = [
-            evaluation.to_dict(queries=per_query, intervals=False) for evaluation in evaluations
-        ]
-        return {"runs": runs, "comparison": result.comparison.to_dict()}
-
     # Of means over other questions than are compared, the intervals are their own.
     comparisons = [result.comparison] if result.of_all else []
+
+    def parts() -> Iterator[Part]:
+        for evaluation in evaluations if per_query else ():
+            yield Heading(evaluation.name)
+            yield _queries_table(evaluation)
+        yield from result.describe()
+
     show(
         format,
-        lambda: _parts_of_several(result, per_query=per_query),
-        plain,
+        parts,
+        lambda: {
+            "runs": [run.to_dict(queries=per_query, intervals=False) for run in evaluations],
+            "comparison": result.comparison.to_dict(),
+        },
         csv=lambda: queries_csv(evaluations) if per_query else means_csv(evaluations, comparisons),
     )
-
-
-def _parts_of_several(result: "Evaluations", *, per_query: bool) -> Iterator[Part]:
-    for evaluation in result.evaluations.values() if per_query else ():
-        yield Heading(evaluation.name)
-        yield _queries_table(evaluation)
-    yield from result.describe()
+    _end(result.comparison.failures)
 
 
 def _end(failures: "Iterable[Failures]") -> None:
@@ -288,13 +280,7 @@ def _end(failures: "Iterable[Failures]") -> None:
         raise typer.Exit(RetrieverError.exit_code)
 
 
-def _queries_table(evaluation: Evaluation) -> Table:
+def _queries_table(evaluation: "Evaluation") -> Table:
     """The values of each query, metrics across."""
     rows = [[name, *map(number, row.values())] for name, row in evaluation.queries.items()]
     return Table(["query_id", *evaluation.mean], rows)
-
-
-def _parts(evaluation: Evaluation, *, per_query: bool) -> Iterator[Part]:
-    if per_query:
-        yield _queries_table(evaluation)
-    yield from evaluation.describe()

@@ -1,9 +1,9 @@
 """Thresholds: sweep, calibrate."""
 
-from collections.abc import Iterable
-from itertools import chain, groupby
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -25,6 +25,7 @@ from kragx.ground.errors import RetrieverError, UsageError
 from kragx.ground.printing import joined, message, put, say
 from kragx.report.csv_files import sweeps_csv, write_text
 from kragx.report.figures.comparison import sweep_figure
+from kragx.report.findings import by_matcher
 
 threshold: Commands = group("threshold", __doc__)
 
@@ -45,16 +46,23 @@ def sweep(
     """Show metrics against the threshold, and where the order of retrievers holds."""
     spec = match_spec(match)
     engine_or_count = opt.shared(workers, engine, address)
-    of_all = _evaluations(results, spec, metric, corpus, trust=trust, workers=engine_or_count)
-    # A results file is no comparison; what failed in it counts as empty lists, and is said.
-    failed_ones = _failed(results, of_all) if results.is_dir() else frozenset()
-    left = [one for one in of_all if one.name not in failed_ones]
+    failed: dict[str, str] = {}
+    evaluations: Sequence[Evaluation]
+    if results.is_dir():
+        options: dict[str, Any] = {"trust": trust, "workers": engine_or_count}
+        evaluations = evaluate_folder(results, match=spec, metrics=metric, **options)
+        failed = _failed(results, evaluations)
+    elif trust:
+        raise UsageError("--trust: belongs to a folder; a results file names no code")
+    else:
+        # It is no comparison; what failed in it counts as empty lists, and is said.
+        criteria = Criteria.of(match=spec, metrics=metric)
+        sharing: dict[str, Any] = {"corpus": corpus, "workers": engine_or_count}
+        evaluations = [evaluate_run(str(results), None, criteria, **sharing)]
+    left = [evaluation for evaluation in evaluations if evaluation.name not in failed]
     # Without any with a threshold, sweeping them says why it cannot.
-    evaluations = [one for one in left if "threshold" in one.settings["match"]] or left
-    sweeps = [
-        sweep_thresholds(retrievers)
-        for _, retrievers in groupby(evaluations, lambda evaluation: evaluation.match_name)
-    ]
+    swept = [evaluation for evaluation in left if "threshold" in evaluation.settings["match"]]
+    sweeps = [*map(sweep_thresholds, by_matcher(swept or left))]
     show(
         format,
         lambda: chain.from_iterable(result.describe() for result in sweeps),
@@ -64,12 +72,12 @@ def sweep(
     if plot is not None:
         sweep_figure(sweeps, plot)
         written([plot])
-    if failed_ones:
+    if failed:
         raise typer.Exit(RetrieverError.exit_code)
 
 
-def _failed(folder: Path, evaluations: Iterable[Evaluation]) -> frozenset[str]:
-    """The retrievers of a folder that are no result, as they failed; each is said.
+def _failed(folder: Path, evaluations: Iterable[Evaluation]) -> dict[str, str]:
+    """The retrievers of a folder that are no result, as they failed, and how; each is said.
 
     Raises:
         RetrieverError: all of them are.
@@ -83,25 +91,7 @@ def _failed(folder: Path, evaluations: Iterable[Evaluation]) -> frozenset[str]:
     for name, text in texts.items():
         remark = message("{retriever} {failed}, and is left out", retriever=name, failed=text)
         say(joined(": ", ["kragx", remark]))
-    return frozenset(texts)
-
-
-def _evaluations(
-    results: Path,
-    spec: object,
-    metrics: list[str] | None,
-    corpus: Path | None,
-    *,
-    trust: bool,
-    workers: object,
-) -> list[Evaluation]:
-    """The evaluations of a results file, or of a folder, by another matcher if one is named."""
-    if not results.is_dir():
-        if trust:
-            raise UsageError("--trust: belongs to a folder; a results file names no code")
-        criteria = Criteria.of(match=spec, metrics=metrics)
-        return [evaluate_run(str(results), None, criteria, corpus=corpus, workers=workers)]
-    return list(evaluate_folder(results, match=spec, metrics=metrics, trust=trust, workers=workers))
+    return texts
 
 
 @threshold.command()

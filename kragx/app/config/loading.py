@@ -1,13 +1,13 @@
 """From a config file to a checked `RunConfig`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import ValidationError
 
-from kragx.app.config.models import RunConfig, named_in
+from kragx.app.config.models import RunConfig
 from kragx.app.config.parts import anchored
 from kragx.app.config.problems import match_specs, of_gates, of_whole, readable, semantic
 from kragx.app.config.values import fill, filled, override
@@ -109,14 +109,6 @@ def _mapping(text: str, name: str) -> dict[str, Any]:
     return raw
 
 
-def _completed(raw: Mapping[str, Any], lacking: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A config with what it lacks; of ``dataset`` each part by itself."""
-    whole = {**(lacking or {}), **raw}
-    if lacking and isinstance(dataset := whole.get("dataset"), dict):
-        whole["dataset"] = {**lacking["dataset"], **dataset}
-    return whole
-
-
 def parse_config(
     text: str,
     name: str,
@@ -129,17 +121,18 @@ def parse_config(
     lacking: Mapping[str, Any] | None = None,
 ) -> RunConfig:
     """`load` for a text; `name` stands for the file in messages, `folder` for its folder."""
-    raw = _mapping(text, name)
     unset: list[UsageError] = []
-    raw = _completed(override(raw, overrides), lacking)
+    raw = {**(lacking or {}), **override(_mapping(text, name), overrides)}
+    if lacking and isinstance(raw["dataset"], dict):
+        raw["dataset"] = {**lacking["dataset"], **raw["dataset"]}
     secrets = Secrets.of(raw) if trust else Secrets()
     must_be_set = needs_env and trust
     # What is not set is said, and stays as it is written: empty texts would break other rules.
     raw = fill(raw, folder, "", unset, late=not trust, keep=must_be_set)
     # Before `semantic`, which makes matchers and judges of these specs to check them.
     specs = [*match_specs(raw).values(), raw.get("facts_match"), raw.get("relevance_match")]
-    for judge in named_in([{"judge": raw.get("judge")}, *specs], "judge", dict):
-        judge.update(_judge_paths(judge, raw.get("dataset"), folder))
+    for judge in _judges_in([{"judge": raw.get("judge")}, *specs]):
+        judge.update(_with_paths(judge, raw.get("dataset"), folder))
     # Both kinds of mistakes are collected, and only then said: mending one by one takes long.
     problems = [*map(str, [*(unset if must_be_set else ()), *semantic(raw, trust=trust)])]
     try:
@@ -150,55 +143,50 @@ def parse_config(
     if problems := problems or (list(of_whole(config)) if trust else []):
         raise ConfigError(name, secrets.masked(problems))
     if must_be_set and secrets.literal:
-        _warn_of_literals(name, secrets)
+        text = message(
+            "{config}: {fields}: a secret in so many letters; write ${{NAME}} instead and set the "
+            "variable, in the environment or in a .env file beside the config",
+            config=name,
+            fields=", ".join(secrets.literal),
+        )
+        warn(text, ConfigWarning)
     return config
 
 
-def _warn_of_literals(name: str, secrets: Secrets) -> None:
-    text = message(
-        "{config}: {fields}: a secret in so many letters; write ${{NAME}} instead and set the "
-        "variable, in the environment or in a .env file beside the config",
-        config=name,
-        fields=", ".join(secrets.literal),
-    )
-    warn(text, ConfigWarning)
+def _judges_in(spec: Any) -> Iterator[dict[str, Any]]:
+    """The judges that match specs name, members of combinations too."""
+    if isinstance(spec, dict) and isinstance(judge := spec.get("judge"), dict):
+        yield judge
+    elif isinstance(spec, (dict, list)):
+        for part in spec.values() if isinstance(spec, dict) else spec:
+            yield from _judges_in(part)
 
 
-def _judge_paths(judge: Mapping[str, Any], dataset: Any, folder: Path) -> dict[str, Any]:
-    """The paths that a judge names, from the config's folder on."""
-    texts = {name: judge.get(name) for name in ("store", "rubric")}
-    paths: dict[str, Any] = {
-        name: str(anchored(text, folder))
-        for name, text in texts.items()
-        if isinstance(text, str) and not is_url(text)
-    }
-    if judge.get("examples"):
-        paths["examples"] = _examples(judge["examples"], dataset, folder)
-    return paths
+def _with_paths(judge: Mapping[str, Any], dataset: Any, folder: Path) -> dict[str, Any]:
+    """A judge with paths from the config's folder on; texts of examples are the dataset's."""
+    examples = judge.get("examples")
+    if isinstance(examples, str):
+        examples = {"labels": examples}
+    if isinstance(examples, dict):
+        source = dataset if isinstance(dataset, dict) else {"path": dataset}
+        # The reader of examples takes no format and no columns.
+        if not source.keys() & {"format", "columns", "encoding"}:
+            texts = {"dataset": source.get("path"), "corpus": source.get("corpus")}
+            examples = {name: path for name, path in texts.items() if path is not None} | examples
+        examples = _anchored(examples, ("labels", "dataset", "corpus"), folder)
+    paths = [name for name in ("store", "rubric") if not is_url(str(judge.get(name)))]
+    return {**_anchored(judge, paths, folder), **({"examples": examples} if examples else {})}
 
 
-def _examples(options: Any, dataset: Any, folder: Path) -> Any:
-    """Examples with paths from the config's folder on; texts that they lack are the dataset's."""
-    if isinstance(options, str):
-        options = {"labels": options}
-    if not isinstance(options, dict):
-        return options
-    dataset_config = dataset if isinstance(dataset, dict) else {"path": dataset}
-    # The reader of examples takes no format and no columns.
-    if not dataset_config.keys() & {"format", "columns", "encoding"}:
-        texts = {"dataset": dataset_config.get("path"), "corpus": dataset_config.get("corpus")}
-        options = {name: path for name, path in texts.items() if path is not None} | options
-    paths = {"labels", "dataset", "corpus"}
-    return {
-        key: _anchor_paths(folder, value) if key in paths else value
-        for key, value in options.items()
-    }
+def _anchored(options: Mapping[str, Any], names: Collection[str], folder: Path) -> dict[str, Any]:
+    """Options with the paths under some names, or lists of paths, from the config's folder on."""
 
+    def anchor(value: Any) -> Any:
+        if isinstance(value, list):
+            return [*map(anchor, value)]
+        return str(anchored(value, folder)) if isinstance(value, str) else value
 
-def _anchor_paths(folder: Path, value: Any) -> Any:
-    if isinstance(value, list):
-        return [_anchor_paths(folder, entry) for entry in value]
-    return str(anchored(value, folder)) if isinstance(value, str) else value
+    return {name: anchor(value) if name in names else value for name, value in options.items()}
 
 
 def match_spec(text: str | None, option: str = "--match") -> object:

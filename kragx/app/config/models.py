@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import yaml
 from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
-    PrivateAttr,
     field_validator,
     model_validator,
 )
@@ -21,31 +19,15 @@ from pydantic import (
 from kragx.app.config.parts import Dataset, LocalPath, Model, Names, PartOf
 from kragx.app.config.retrievers import Retriever, RetrieverConfig
 from kragx.comparison import Gate, Settings, parse_gates
-from kragx.comparison.tuning import Setting, has_grid, size, spread
+from kragx.comparison.tuning import Setting, first_that_chooses, has_grid, size, spread
 from kragx.comparison.tuning.grid import GridSettings
 from kragx.data.rules import RuleSet
 from kragx.ground.entry_points import plugins
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.options import OneOf
-from kragx.ground.secrets import Secrets
 from kragx.matchers import label
-from kragx.metrics import Profile, name_among, parse_all, profile_for
+from kragx.metrics import MetricSpec, Profile, name_among, parse_all, profile_for
 from kragx.metrics.profiles import NoGold
-
-Named = TypeVar("Named")
-
-
-def named_in(spec: Any, key: str, kind: type[Named]) -> Iterator[Named]:
-    """What match specs have under a key, if it is of that kind; members of combinations too."""
-    match spec:
-        case dict() if isinstance(specification := spec.get(key), kind):
-            yield specification
-        case dict():
-            yield from named_in(list(spec.values()), key, kind)
-        case list():
-            for item in spec:
-                yield from named_in(item, key, kind)
-
 
 _WHO = {"workers", "engine"}
 """Who does the work, on which no number depends: a result folder does not have it."""
@@ -152,22 +134,11 @@ class RunConfig(Model):
         default=None,
         description="a result folder, or a file of --save-baseline, that this run is compared with",
     )
-    _file: Path | None = PrivateAttr(default=None)
-
-    def model_post_init(self, context: Any) -> None:
-        """Keep which file this was read from."""
-        super().model_post_init(context)
-        self._file = (context or {}).get("file")
 
     @property
     def file(self) -> Path | None:
         """The config file; None for a config that is none."""
-        return self._file
-
-    @property
-    def secrets(self) -> Secrets:
-        """What no text may show that comes of this config."""
-        return self._secrets
+        return self._context.get("file")
 
     @field_validator("forbidden")
     @classmethod
@@ -199,11 +170,9 @@ class RunConfig(Model):
         return self
 
     @model_validator(mode="after")
-    def _not_too_many(self) -> RunConfig:
+    def _few_and_named_apart(self) -> RunConfig:
         # Before any setting is made: a grid of a million would fill the memory by its names.
-        axes = {
-            name: retriever.axes for name, retriever in self.retrievers.items() if retriever.axes
-        }
+        axes = {name: config.axes for name, config in self.retrievers.items() if config.axes}
         limit = self.tuning.max_settings
         count = sum(prod(map(len, of_retriever.values())) for of_retriever in axes.values())
         if count > limit:
@@ -212,10 +181,6 @@ class RunConfig(Model):
                 f"the grids make {count} settings, more than max_settings ({limit}): {listed}; "
                 "leave values out, or raise tuning.max_settings"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _named_apart(self) -> RunConfig:
         # Of runs and not of retrievers: a grid or `runs` may make a name that another one has.
         names = [
             run
@@ -245,8 +210,11 @@ class RunConfig(Model):
         return {name: retriever for name, (_, retriever) in self._settings_of_all().items()}
 
     def _settings_of_all(self) -> dict[str, tuple[Setting, RetrieverConfig]]:
-        of_all = (retriever.settings_of(name) for name, retriever in self.retrievers.items())
-        return {name: pair for of_retriever in of_all for name, pair in of_retriever.items()}
+        return {
+            name: pair
+            for label, retriever in self.retrievers.items()
+            for name, pair in retriever.settings_of(label).items()
+        }
 
     @property
     def has_grid(self) -> bool:
@@ -276,13 +244,9 @@ class RunConfig(Model):
     @property
     def matcher_settings(self) -> list[tuple[Setting, Any]]:
         """Each match spec, with the settings of its grid in its place."""
-        specs = self.matchers
-        if specs is None:
-            spec = self._match
-            specs = {label(spec): spec}
         return [
             setting
-            for name, spec in specs.items()
+            for name, spec in (self.matchers or {label(self._match): self._match}).items()
             for setting in (spread(spec, name) if has_grid(spec) else [(Setting(name), spec)])
         ]
 
@@ -291,24 +255,28 @@ class RunConfig(Model):
         return self.resolved_profile.match if self.match is None else self.match
 
     @property
+    def specs(self) -> tuple[MetricSpec, ...]:
+        """What is computed."""
+        return parse_all(self.metrics, self.resolved_profile)
+
+    @property
     def tuning_metric(self) -> str | None:
-        """The canonical name of the metric by which settings are compared; None for the first."""
-        text = self.tuning.metric
-        if text is None:
-            return None
-        return name_among(text, self.metric_names, self.resolved_profile)
+        """The canonical name of the metric by which settings are compared, else the first such."""
+        if self.tuning.metric is not None:
+            return name_among(self.tuning.metric, self.metric_names, self.resolved_profile)
+        spec = first_that_chooses(self.specs)
+        return None if spec is None else str(spec)
 
     @property
     def parsed_gates(self) -> tuple[Gate, ...]:
         """The gates; the config was checked, so they hold no mistake."""
         # Anew each time: a config is copied with other gates, and a cache would be copied with it.
-        gates = self.gates or {}
-        return parse_gates(gates, [], self.resolved_profile, metrics=self.metric_names)
+        return parse_gates(self.gates or {}, [], self.resolved_profile, metrics=self.metric_names)
 
     @property
     def metric_names(self) -> list[str]:
         """The canonical names of what is computed."""
-        return list(map(str, parse_all(self.metrics, self.resolved_profile)))
+        return list(map(str, self.specs))
 
     def resolved(self) -> dict[str, Any]:
         """The config as plain values with every default filled in."""
@@ -323,7 +291,7 @@ class RunConfig(Model):
             data["match"] = self._match
         if self.tuning == GridSettings() and not self.has_grid:
             del data["tuning"]
-        masked: dict[str, Any] = self._secrets.masked(data)
+        masked: dict[str, Any] = self.secrets.masked(data)
         return masked
 
     def to_yaml(self) -> str:

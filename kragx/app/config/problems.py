@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from kragx.app.config.models import RunConfig
-from kragx.app.config.options import MistakesError
+from kragx.app.config.parts import MistakesError
 from kragx.app.config.values import filled
 from kragx.comparison import gate_problems, parse_gates
 from kragx.comparison.tuning import GRID, has_grid, spread
@@ -16,7 +16,7 @@ from kragx.evaluation.evidence import FACTS_HAVE_NO_IDS
 from kragx.ground.errors import KragxError, UsageError, nearest
 from kragx.ground.printing import joined, message
 from kragx.matchers import matcher, method_class
-from kragx.metrics import KRAGX, name_among, parse, parse_all, profile_for
+from kragx.metrics import KRAGX, Profile, name_among, parse, profile_for
 
 
 def readable(error: ValidationError, raw: Any) -> Iterator[str]:
@@ -74,8 +74,22 @@ def semantic(raw: Mapping[str, Any], *, trust: bool = True) -> Iterator[KragxErr
     """
     baseline, retrievers = raw.get("baseline"), raw.get("retrievers")
     if isinstance(baseline, str) and isinstance(retrievers, dict):
-        yield from _of_baseline(baseline, retrievers)
-    yield from _of_match_grids(raw)
+        names = list(map(str, retrievers))
+        args = (entry.get("args") for entry in retrievers.values() if isinstance(entry, dict))
+        # The names of a grid's settings `RunConfig` knows.
+        if baseline not in names and not any(map(has_grid, args)):
+            problem = message("{name!r} is no retriever", name=baseline)
+            yield UsageError(problem, field="baseline", remedy=nearest(baseline, names))
+    specs = {**match_specs(raw)}
+    for path, spec in specs.items():
+        if has_grid(spec):
+            yield from (error.within(path) for error in _mistakes(spread, spec, ""))
+    for name in ("facts_match", "relevance_match"):
+        specs[name] = raw.get(name)
+        if has_grid(specs[name]):
+            yield UsageError(
+                "a grid stands under 'match' or one of 'matchers' alone", field=f"{name}.{GRID}"
+            )
     listed = raw.get("metrics")
     listed = listed if isinstance(listed, list) else [listed]
     metrics = {number: text for number, text in enumerate(listed) if isinstance(text, str)}
@@ -84,8 +98,17 @@ def semantic(raw: Mapping[str, Any], *, trust: bool = True) -> Iterator[KragxErr
         profile = profile_for(raw.get("profile"), metrics.values())
     except UsageError as error:
         yield error
-    if not trust:
-        return
+    if trust:
+        yield from _made(raw, specs, metrics, profile)
+
+
+def _made(
+    raw: Mapping[str, Any],
+    specs: Mapping[str, Any],
+    metrics: Mapping[int, str],
+    profile: Profile,
+) -> Iterator[KragxError]:
+    """What shows when metrics, tokenizer, judge and matchers are made."""
     for number, text in metrics.items():
         for mistake in _mistakes(parse, text, profile):
             yield UsageError(str(mistake), field=f"metrics[{number}]")
@@ -100,22 +123,17 @@ def semantic(raw: Mapping[str, Any], *, trust: bool = True) -> Iterator[KragxErr
         except KragxError as error:
             yield error
             return  # without a judge every 'llm' would complain once more
-    specs = {name: raw.get(name) for name in ("facts_match", "relevance_match")}
-    for path, spec in {**match_specs(raw), **specs}.items():
-        if spec is not None:
-            errors: dict[str, KragxError] = {}
-            for setting in _settings_of(spec):
-                errors |= _match_problems(path, filled(setting, keep=True), defaults)
-            yield from errors.values()
-
-
-def _of_baseline(baseline: str, retrievers: Mapping[Any, Any]) -> Iterator[UsageError]:
-    grids = (own.get("args") for own in retrievers.values() if isinstance(own, dict))
-    names = list(map(str, retrievers))
-    if baseline in names or any(map(has_grid, grids)):
-        return  # the names of a grid's settings `RunConfig` knows
-    problem = message("{name!r} is no retriever", name=baseline)
-    yield UsageError(problem, field="baseline", remedy=nearest(baseline, names))
+    for path, spec in specs.items():
+        settings = [] if spec is None else [spec]
+        if has_grid(spec):
+            # A grid that is wrong itself has been said to be.
+            settings = []
+            with suppress(UsageError):
+                settings = [setting for _, setting in spread(spec, "")]
+        errors: dict[str, KragxError] = {}
+        for setting in settings:
+            errors |= _match_problems(path, filled(setting, keep=True), defaults)
+        yield from errors.values()
 
 
 def match_specs(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,47 +141,6 @@ def match_specs(raw: Mapping[str, Any]) -> dict[str, Any]:
     named = raw.get("matchers")
     of_names = named.items() if isinstance(named, dict) else ()
     return {"match": raw.get("match"), **{f"matchers.{name}": spec for name, spec in of_names}}
-
-
-def _of_match_grids(raw: Mapping[str, Any]) -> Iterator[KragxError]:
-    for path, spec in match_specs(raw).items():
-        if has_grid(spec):
-            yield from (error.within(path) for error in _mistakes(spread, spec, ""))
-    for name in ("facts_match", "relevance_match"):
-        if has_grid(raw.get(name)):
-            problem = "a grid stands under 'match' or one of 'matchers' alone"
-            yield UsageError(problem, field=f"{name}.{GRID}")
-
-
-def _of_tuning(config: RunConfig) -> Iterator[str]:
-    """What is wrong with the metric by which settings are compared, and with how many there are."""
-    n_matchers, limit = len(config.named_matchers), config.tuning.max_settings
-    if n_matchers > limit and any(setting.values for setting, _ in config.matcher_settings):
-        yield (
-            f"match: the grid makes {n_matchers} settings, more than max_settings ({limit}); leave "
-            "values out, or raise tuning.max_settings"
-        )
-    text = config.tuning.metric
-    if text is None:
-        return
-    try:
-        spec = parse(text, config.resolved_profile)
-    except KragxError as error:
-        yield f"tuning.metric: {error}"
-        return
-    name = name_among(spec, config.metric_names)
-    if name not in config.metric_names:
-        hint = nearest(name, config.metric_names)
-        yield f"tuning.metric: {text!r} is none of metrics; {hint}"
-    elif spec.metric.better == "neither" or not spec.metric.is_mean:
-        yield f"tuning.metric: {text!r} has no value of each question that is better or worse"
-
-
-def _settings_of(spec: Any) -> list[Any]:
-    """A match spec with its grid's settings in its place; none where the grid itself is wrong."""
-    with suppress(UsageError):
-        return [setting for _, setting in spread(spec, "")] if has_grid(spec) else [spec]
-    return []
 
 
 def _mistakes(read: Callable[..., object], *args: Any, **options: Any) -> list[KragxError]:
@@ -202,11 +179,30 @@ def of_whole(config: RunConfig) -> Iterator[str]:
     """What is wrong between the parts of a config each of which is right: facts and gates."""
     named = config.named_matchers.values() if config.facts_match is None else [config.facts_match]
     methods = (spec.get("method") if isinstance(spec, dict) else spec for spec in named)
-    metrics = parse_all(config.metrics, config.resolved_profile)
-    if "id" in methods and any(spec.metric.reads_facts for spec in metrics):
+    if "id" in methods and any(spec.metric.reads_facts for spec in config.specs):
         yield f"facts_match: {FACTS_HAVE_NO_IDS}"  # known before anything is retrieved
-    yield from _of_tuning(config)
+    n_matchers, limit = len(config.named_matchers), config.tuning.max_settings
+    if n_matchers > limit and any(setting.values for setting, _ in config.matcher_settings):
+        yield (
+            f"match: the grid makes {n_matchers} settings, more than max_settings ({limit}); leave "
+            "values out, or raise tuning.max_settings"
+        )
+    if (text := config.tuning.metric) is not None:
+        yield from (f"tuning.metric: {problem}" for problem in _of_tuning_metric(config, text))
     yield from of_gates(config)
+
+
+def _of_tuning_metric(config: RunConfig, text: str) -> Iterator[str]:
+    """What is wrong with the metric by which settings are compared."""
+    if mistakes := _mistakes(parse, text, config.resolved_profile):
+        yield from map(str, mistakes)
+        return
+    spec = parse(text, config.resolved_profile)
+    name = name_among(spec, config.metric_names)
+    if name not in config.metric_names:
+        yield f"{text!r} is none of metrics; {nearest(name, config.metric_names)}"
+    elif spec.metric.better == "neither" or not spec.metric.is_mean:
+        yield f"{text!r} has no value of each question that is better or worse"
 
 
 def of_gates(config: RunConfig) -> list[str]:

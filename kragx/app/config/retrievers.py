@@ -15,8 +15,16 @@ from pydantic import (
     model_validator,
 )
 
-from kragx.app.config.options import checked, config_fields, plain_defaults
-from kragx.app.config.parts import LocalPath, Model, SourcePath, anchored, short_form
+from kragx.app.config.parts import (
+    LocalPath,
+    Model,
+    SourcePath,
+    anchored,
+    checked,
+    config_fields,
+    plain_defaults,
+    short_form,
+)
 from kragx.comparison.tuning import GRID, Setting, read_grid, spread
 from kragx.data import file_names, run_names
 from kragx.evaluation.answers import Asking
@@ -165,16 +173,9 @@ class RetrieverConfig(Model):
         }
 
     @property
-    def service(self) -> tuple[str, dict[str, Any]] | None:
-        """The key and the fields of a server or program; None of any other retriever."""
-        named = ((key, getattr(self, key)) for key in SERVICES)
-        return next(((key, options) for key, options in named if options is not None), None)
-
-    @property
     def runs(self) -> int | None:
         """How often all questions are asked; None for as often as of all retrievers."""
-        runs: int | None = self.options.get("runs")
-        return runs
+        return self.options.get("runs")
 
     def run_names(self, name: str) -> list[str]:
         """What each of its runs is called, if the retriever is called by a name."""
@@ -183,27 +184,23 @@ class RetrieverConfig(Model):
     @property
     def files(self) -> list[str | Path]:
         """The files that say what it has answered in each of its runs; none if it is asked."""
-        if self.run is not None:
-            return [self.run]
-        if self.results is None:
-            return []
-        return self.results if isinstance(self.results, list) else [self.results]
+        source = self.results if self.run is None else self.run
+        return [] if source is None else source if isinstance(source, list) else [source]
 
     @property
     def is_asked(self) -> bool:
         """Whether it is asked; else a file says what it has answered."""
-        return self.results is None and self.run is None
+        return not self.files
 
     @property
     def axes(self) -> dict[str, list[Any]]:
         """The axes of its grid; none without one."""
-        grid = (self.args or {}).get(GRID)
-        return {} if grid is None else read_grid(grid)
+        return read_grid(self.args[GRID]) if self.args and GRID in self.args else {}
 
     def settings_of(self, name: str) -> dict[str, tuple[Setting, RetrieverConfig]]:
         """What is asked: a retriever for each setting of the grid, by name; without one itself."""
         return {
-            self._secrets.mask(setting.name): (
+            self.secrets.mask(setting.name): (
                 setting,
                 self.model_copy(update={"args": args}) if setting.values else self,
             )
@@ -214,14 +211,8 @@ class RetrieverConfig(Model):
     def settings(self) -> dict[str, Any]:
         """What a result records of how its retriever was asked; variables stay names."""
         data = self.model_dump(mode="json", by_alias=True, exclude_none=True)
-        if not self.is_asked:
-            return data
         args: dict[str, Any] = {} if self.factory is None else {"args": {}}
-        return {**args, **self._secrets.masked(data)}
-
-    def asking(self) -> dict[str, Any]:
-        """How the retriever is asked, but for its callbacks."""
-        return {**self.options, "mask": self._secrets.mask}
+        return {**args, **self.secrets.masked(data)} if self.is_asked else data
 
 
 _DEFAULTS = {

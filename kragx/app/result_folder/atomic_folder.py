@@ -15,16 +15,32 @@ import json
 import os
 import shutil
 import stat
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-from kragx.app.result_folder.lock import locked
 from kragx.data.formats.jsonl import flush, read_object, refused, write_bytes
-from kragx.ground.errors import DataError, KragxError
+from kragx.ground.caller_warnings import warn
+from kragx.ground.errors import DataError, KragxError, UsageError
 from kragx.ground.printing import joined, message
 from kragx.report.record import UNFINISHED
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _set(number: int, *, is_locked: bool) -> None:
+        # Behind all content, as nobody else can read what is locked.
+        os.lseek(number, 1 << 30, os.SEEK_SET)
+        msvcrt.locking(number, msvcrt.LK_NBLCK if is_locked else msvcrt.LK_UNLCK, 1)
+        os.lseek(number, 0, os.SEEK_SET)
+else:
+    import fcntl
+
+    def _set(number: int, *, is_locked: bool) -> None:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB if is_locked else fcntl.LOCK_UN)
+
 
 MANIFEST = "manifest.json"
 
@@ -35,15 +51,8 @@ FOR_PEOPLE = (".html", ".md", ".csv", ".parquet")
 """How files end that kragx writes and never reads: a page may be drawn anew, a note be added."""
 
 
-class ManifestEntry(NamedTuple):
-    """What a manifest says of a file."""
-
-    size: int
-    sha256: str
-
-
-Manifest = Mapping[str, ManifestEntry]
-"""The files of a folder by their names, in which ``/`` parts folders."""
+Manifest = Mapping[str, Mapping[str, Any]]
+"""``size`` and ``sha256`` of a folder's files by their names, in which ``/`` parts folders."""
 
 
 def beside(folder: Path) -> Path:
@@ -103,7 +112,7 @@ def check_files(
             continue
         if not (path := inside(folder, folder / name, trust=trust)).is_file():
             problems["missing"].append(name)
-        elif not _fits(path, entry):
+        elif path.stat().st_size != entry["size"] or _entry(path) != entry:
             problems["changed since"].append(name)
     texts = [f"{problem}: {listed(group)}" for problem, group in problems.items() if group]
     if texts:
@@ -143,7 +152,7 @@ def manifest_of(folder: Path) -> Manifest | None:
         if value["written_by"] != "kragx":
             raise ValueError("kragx did not write it")
         return {
-            name: ManifestEntry(int(entry["size"]), str(entry["sha256"]))
+            name: {"size": int(entry["size"]), "sha256": str(entry["sha256"])}
             for name, entry in value["files"].items()
         }
 
@@ -164,7 +173,15 @@ def publish(folder: Path, write: Callable[[Path], None]) -> None:
         try:
             new.mkdir()
             write(new)
-            _seal(new)
+            # The manifest comes last, once all that it names is on the disk.
+            files = {
+                p.relative_to(new).as_posix(): p for p in sorted(new.rglob("*")) if p.is_file()
+            }
+            for path in files.values():
+                flush(path)
+            manifest = {name: _entry(path) for name, path in files.items()}
+            value = {"written_by": "kragx", "files": manifest}
+            write_bytes(new / MANIFEST, json.dumps(value, ensure_ascii=False, indent=2).encode())
             _link_strangers(place, new)
             if place.exists():
                 place.rename(new.with_name("old"))
@@ -206,26 +223,15 @@ def tidy(folder: Path) -> None:
         work.rmdir()
 
 
-def _seal(new: Path) -> None:
-    """Write the manifest of what a folder holds, once all of it is on the disk."""
-    files = {p.relative_to(new).as_posix(): p for p in sorted(new.rglob("*")) if p.is_file()}
-    for path in files.values():
-        flush(path)
-    entries = {name: _entry(path)._asdict() for name, path in files.items()}
-    manifest = {"written_by": "kragx", "files": entries}
-    text = json.dumps(manifest, ensure_ascii=False, indent=2)
-    write_bytes(new / MANIFEST, text.encode())
-
-
 def _link_strangers(folder: Path, new: Path) -> None:
     """Give new results the files of a user's that stand beside the old ones, at no cost."""
-    manifest: Manifest = {}
+    of_kragx = {MANIFEST}
     with suppress(DataError):
-        manifest = manifest_of(folder) or {}
+        of_kragx |= {*(manifest_of(folder) or ())}
 
     def kragxs(place: str, names: list[str]) -> list[str]:
         top = Path(place).relative_to(folder)
-        return [name for name in names if {(top / name).as_posix()} & {MANIFEST, *manifest}]
+        return [name for name in names if (top / name).as_posix() in of_kragx]
 
     if folder.exists():
         shutil.copytree(
@@ -233,14 +239,11 @@ def _link_strangers(folder: Path, new: Path) -> None:
         )
 
 
-def _entry(path: Path) -> ManifestEntry:
+def _entry(path: Path) -> dict[str, Any]:
+    """What a manifest says of a file."""
     with path.open("rb") as file:
-        return ManifestEntry(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
-
-
-def _fits(path: Path, entry: ManifestEntry) -> bool:
-    """Whether a file is what a manifest says."""
-    return path.stat().st_size == entry.size and _entry(path) == entry
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"size": path.stat().st_size, "sha256": sha256}
 
 
 def listed(names: Iterable[str]) -> str:
@@ -248,3 +251,52 @@ def listed(names: Iterable[str]) -> str:
     every = [*names]
     first, n_more = joined(", ", every[:_NAMED]), len(every) - _NAMED
     return message("{names} and {n} more", names=first, n=n_more) if n_more > 0 else first
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock that a file stands for, which is gone afterwards.
+
+    Raises:
+        UsageError: another one holds it, in this process or in another; or the file cannot be made.
+    """
+    with refused(path, "locked"):
+        number = _opened(path)
+    try:
+        yield
+    finally:
+        try:
+            with suppress(OSError):  # on Windows nobody can remove a file that is open
+                path.unlink()
+        finally:
+            # Not by closing alone: a child that was forked meanwhile has the file open, too.
+            with suppress(OSError):
+                _set(number, is_locked=False)
+            os.close(number)
+
+
+def _opened(path: Path) -> int:
+    """The file, open and locked; a `UsageError` where another one has it."""
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # A link is not followed: what it leads to is not ours to write in.
+        try:
+            number = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        except FileNotFoundError:  # its former holder has just removed the folder
+            continue
+        try:
+            _set(number, is_locked=True)
+        except (BlockingIOError, PermissionError):
+            os.close(number)
+            folder = str(path.parent).removesuffix(UNFINISHED)
+            raise UsageError("{folder}: in use by another run", folder=folder) from None
+        except OSError as error:
+            text = message(
+                "this file system knows no locks ({reason}); let no two runs write to one folder",
+                reason=error.strerror or error,
+            )
+            warn(text, UserWarning)
+        # Its former holder may have removed the file that was opened here.
+        if path.exists() and os.path.samestat(os.fstat(number), path.stat()):
+            return number
+        os.close(number)

@@ -19,11 +19,10 @@ from kragx.app.result_folder.atomic_folder import (
     inside,
     manifest_of,
 )
-from kragx.app.result_folder.baseline import read_baseline
 from kragx.comparison import Results
 from kragx.comparison.scores import check_report
+from kragx.comparison.slices import Tables
 from kragx.data import (
-    NO_CORPUS,
     Corpus,
     GoldDataset,
     Run,
@@ -34,9 +33,12 @@ from kragx.data import (
 from kragx.data.formats.jsonl import read_object
 from kragx.data.source import name_of
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.part_tables import SUMMARY
 from kragx.ground.errors import DataError, KragxError, UntrustedError
 from kragx.ground.printing import message
 from kragx.report.record import Record
+
+BASELINE_VERSION = 1
 
 CORPUS = "corpus.jsonl"
 EARLIER = ("earlier/report.json", "earlier/gold.jsonl")
@@ -123,23 +125,23 @@ class Opened:
         """Its config, its gold set, what each retriever returned, and what belongs to that."""
         # The copy in the folder, not the file that the config names: that may be another by now.
         config = self.config(max_failed)
-        name = config.dataset.name or name_of(config.dataset.path)
-        gold = read_gold(self.path("gold.jsonl"))
-        dataset = replace(gold, name=name, version=config.dataset.version)
+        source = config.dataset
+        dataset = replace(
+            read_gold(self.path("gold.jsonl")),
+            name=source.name or name_of(source.path),
+            version=source.version,
+        )
         runs, files = {}, files_of(config.asked)
         for name, retriever in config.asked.items():
             # Its queries are the gold set's; what was extra is not in the folder.
             paths = (self.path(f"results/{file}.jsonl") for file in files[name])
             several = [replace(read_results(path)[1], name=name) for path in paths]
             runs[name] = replace(Run.repeated(several), settings=retriever.settings)
-        return Content(config, dataset, runs, self._corpus(config))
-
-    def _corpus(self, config: RunConfig) -> Corpus:
-        elsewhere = config.dataset.corpus
+        corpus: object = self.path(CORPUS) if CORPUS in self.manifest else None
         # The folder's copy has the documents alone that the run named.
-        if self.trust and elsewhere is not None and elsewhere.exists():
-            return as_corpus(elsewhere)
-        return as_corpus(self.path(CORPUS)) if CORPUS in self.manifest else NO_CORPUS
+        if self.trust and source.corpus is not None and source.corpus.exists():
+            corpus = source.corpus
+        return Content(config, dataset, runs, as_corpus(corpus))
 
     def earlier(self, config: RunConfig) -> Earlier | None:
         """The results that the run was compared with; None without any.
@@ -181,6 +183,35 @@ class Opened:
 _READ_COUNTS = ("n_extra", "n_replaced_surrogates", "n_longer_lines")
 
 
+def read_baseline(path: Path) -> tuple[Results, Record | None]:
+    """The numbers of a baseline, and how the run came about.
+
+    Raises:
+        DataError: there is no such file, or it is none.
+    """
+    if not path.exists():
+        raise DataError(
+            "there is no such baseline",
+            path=str(path),
+            remedy="to make the first one: kragx run CONFIG.yaml --set earlier=null --set "
+            "gates=null --save-baseline {name}",
+            name=path.name,
+        )
+    value = read_object(path, "baseline")
+    if value.get("kragx_baseline") != BASELINE_VERSION:
+        raise DataError(
+            "no baseline that this version of kragx reads",
+            path=str(path),
+            remedy="kragx run CONFIG.yaml --save-baseline FILE writes one",
+        )
+    with as_written(path, "a baseline"):
+        report = {**value, "comparisons": [{"better": dict(value["better"])}]}
+        record = None if value["record"] is None else Record.read(value["record"])
+        if not report["evaluations"]:
+            raise DataError("has no results", path=str(path), field="evaluations")
+        return Results.read(str(path), report), record
+
+
 def read_earlier(folder: Path, *, trust: bool = False) -> Earlier:
     """The results of an earlier run: its folder, as `opened`, or a baseline made of it."""
     if folder.suffix == ".json" and not folder.is_dir():
@@ -200,10 +231,9 @@ def opened(folder: Path, *, trust: bool = False) -> Iterator[Opened]:
     Raises:
         DataError: it is none, is not whole, or was written anew before the block has ended.
     """
-    manifest = finished_manifest(folder)
-    if not manifest:
+    if not (manifest := finished_manifest(folder)):
         raise _none_there(folder)
-    problem = None
+    problem: KragxError | None = None
     try:
         check_files(folder, manifest, trust=trust)
         files = Opened(folder, manifest, {}, trust)
@@ -219,6 +249,34 @@ def opened(folder: Path, *, trust: bool = False) -> Iterator[Opened]:
         )
     if problem is not None:
         raise problem
+
+
+def is_scored(folder: Path) -> bool:
+    """Whether a folder holds tables of values, as `kragx score --out` writes, and is no run's."""
+    return (folder / SUMMARY).is_file() and not (folder / MANIFEST).exists()
+
+
+def read_scored(folder: Path) -> Results:
+    """The numbers of a folder of `kragx score --out`.
+
+    Raises:
+        DataError: it is not whole.
+    """
+    path = folder / SUMMARY
+    summary = read_object(path, "summary of scores")
+    names = summary.get("tables")
+    if not (isinstance(names, list) and names):
+        raise DataError("names no tables", path=str(path), field="tables")
+    paths = tuple(inside(folder, folder / str(name)) for name in names)
+    if missing := [path for path in paths if not path.is_file()]:
+        raise DataError(
+            "{n_missing} of {n_paths} tables are not there",
+            path=str(missing[0]),
+            remedy="run kragx score --out again; it computes what is missing",
+            n_missing=len(missing),
+            n_paths=len(paths),
+        )
+    return Results.read(str(folder), {"evaluations": [summary]}, None, Tables(paths))
 
 
 def read_folder(folder: Path, *, trust: bool = False) -> Content:

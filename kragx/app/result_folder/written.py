@@ -17,8 +17,9 @@ comes. All files appear together when the run has ended (`kragx.app.result_folde
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,17 +30,25 @@ from kragx.app.result_folder.atomic_folder import (
     beside,
     finish,
     listed,
+    locked,
     manifest_of,
     publish,
     tidy,
 )
-from kragx.app.result_folder.lock import locked
-from kragx.app.result_folder.opened import BASELINE, CORPUS, EARLIER, INPUTS, opened
+from kragx.app.result_folder.opened import (
+    BASELINE,
+    BASELINE_VERSION,
+    CORPUS,
+    EARLIER,
+    INPUTS,
+    opened,
+)
 from kragx.data import Corpus, Doc, GoldDataset, Run, every_run, file_names
 from kragx.data.forbidden import SUPERSEDED_BY, stretch_in
 from kragx.data.formats.gold import write_gold, write_results
 from kragx.data.formats.jsonl import make_folder, refused, to_json, write_bytes, write_records
 from kragx.ground.errors import DataError, UsageError
+from kragx.ground.json_values import to_jsonable
 from kragx.report.csv_files import means_csv, queries_csv, write_text
 
 if TYPE_CHECKING:
@@ -47,6 +56,9 @@ if TYPE_CHECKING:
 
 _FILES = ("config.yaml", "gold.jsonl", "means.csv", "queries.csv")
 _REPORTS = ("report.json", "report.md", "report.html")
+
+_KEPT = ("retriever", "match", "settings", "mean", "bounds", "failures", "queries")
+"""What of an evaluation is kept beside how many questions failed."""
 
 _NOBODYS = {".gitignore", ".gitkeep", ".DS_Store", "Thumbs.db", "desktop.ini", "lost+found"}
 """What may stand in a folder that is empty."""
@@ -65,9 +77,8 @@ def claimed(folder: Path, config: RunConfig) -> Iterator[Callable[[RunReport], N
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError("output: {folder} is a file; name a folder", folder=folder)
-    work = beside(folder)
     try:
-        with locked(work / "lock"):
+        with locked(beside(folder) / "lock"):
             finish(folder)
             _check_replaceable(folder, config)
             yield lambda report: publish(folder, lambda new: _write(report, new))
@@ -80,7 +91,9 @@ def _check_replaceable(folder: Path, config: RunConfig) -> None:
     manifest: Manifest | None = None
     with suppress(DataError):
         manifest = manifest_of(folder)
-    if manifest is None and (strangers := _strangers(folder)):
+    with refused(folder, "read"):
+        there = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    if manifest is None and (strangers := sorted(there - _NOBODYS)):
         raise UsageError(
             "output: {folder} holds what kragx run has not written ({names}), and nothing is "
             "written there",
@@ -105,13 +118,6 @@ def _check_replaceable(folder: Path, config: RunConfig) -> None:
             remedy="name a folder in it",
             folder=folder,
         )
-
-
-def _strangers(folder: Path) -> list[str]:
-    """What stands in a folder without a manifest and is not of kragx or the system."""
-    with refused(folder, "read"):
-        names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-    return [name for name in names if name not in _NOBODYS]
 
 
 def _write(report: RunReport, folder: Path) -> None:
@@ -148,6 +154,42 @@ def _write_inputs(report: RunReport, folder: Path) -> None:
                 write_bytes(folder / place, source.read_bytes())
 
 
+def write_baseline(report: RunReport, path: Path) -> None:
+    """Write a run's numbers as a baseline; what stands there is replaced as a whole.
+
+    It stands where a result folder may (``earlier:``), and holds what a comparison reads of one:
+    each question's values, and settings, but no text. Paths below the config's folder begin with
+    ``${here}``, which each colleague has elsewhere.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    contents = report.to_dict()
+    better = {
+        name: direction
+        for comparison in report.comparisons
+        for name, direction in comparison.better.items()
+    }
+    baseline = {
+        "kragx_baseline": BASELINE_VERSION,
+        "record": to_jsonable(report.record),
+        "better": better,
+        "evaluations": [_numbers(row) for row in contents["evaluations"]],
+        **{name: contents[name] for name in ("weights",) if name in contents},
+    }
+    text = to_json(baseline, indent=1)
+    if report.config.file is not None:
+        here = json.dumps(f"{report.config.file.parent.as_posix()}/", ensure_ascii=False)[1:-1]
+        text = text.replace(here, "${here}/")
+    write_text(path, text)
+
+
+def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What a baseline has of an evaluation, as a folder's report.json has the same."""
+    kept = {name: row[name] for name in _KEPT if name in row}
+    return {**kept, "counts": {"n_failed": row["counts"]["n_failed"]}}
+
+
 def _of_forbidden(corpus: Corpus, dataset: GoldDataset) -> Iterator[str | None]:
     """The documents by which it is told that what is forbidden is in the corpus."""
     items = [item for query in dataset for item in query.forbidden or ()]
@@ -157,21 +199,9 @@ def _of_forbidden(corpus: Corpus, dataset: GoldDataset) -> Iterator[str | None]:
     for doc_id, doc in corpus.docs.items() if unmet else ():
         # A source, or an id that stands in some field, as that of a parent.
         names = {stretch_in(doc.metadata, doc_id)[0], *map(str, doc.metadata.values())}
-        if not unmet.isdisjoint(names):
+        if unmet & names:
             unmet -= names
             yield doc_id
-
-
-def _with_newer(corpus: Corpus, ids: Iterable[str | None]) -> Iterator[str]:
-    """Some ids, and those of whatever has taken the place of their documents, each once."""
-    seen = set[str]()
-    for first in ids:
-        name: object = first
-        while isinstance(name, str) and name not in seen:
-            seen.add(name)
-            yield name
-            doc = corpus.docs.get(name)
-            name = None if doc is None else doc.metadata.get(SUPERSEDED_BY)
 
 
 def _named(corpus: Corpus, dataset: GoldDataset, runs: Iterable[Run]) -> Iterator[dict[str, Any]]:
@@ -183,8 +213,12 @@ def _named(corpus: Corpus, dataset: GoldDataset, runs: Iterable[Run]) -> Iterato
     ids += [doc.id for answer in answers for doc in answer.documents]
     ids += [doc.id for answer in answers for stage in answer.stages for doc in stage.documents]
     ids += _of_forbidden(corpus, dataset)
-    for doc_id in _with_newer(corpus, ids):
-        text = corpus.text(doc_id)
-        if text is not None:
+    seen = set[str]()
+    for first in ids:
+        doc_id: object = first
+        while isinstance(doc_id, str) and doc_id not in seen:
+            seen.add(doc_id)
             doc = corpus.docs.get(doc_id, Doc(doc_id))
-            yield {"id": doc_id, "text": text, "metadata": dict(doc.metadata)}
+            if (text := corpus.text(doc_id)) is not None:
+                yield {"id": doc_id, "text": text, "metadata": dict(doc.metadata)}
+            doc_id = doc.metadata.get(SUPERSEDED_BY)  # whatever has taken its place

@@ -18,6 +18,7 @@ from typing import Any
 from kragx.app.config import RetrieverConfig, filled, variables_in
 from kragx.ground.entry_points import import_path
 from kragx.ground.plugins import is_import_path
+from kragx.ground.secrets import texts_in
 from kragx.report.record import UNFINISHED, holds_results
 
 UNRELATED: dict[str, Any] = {
@@ -61,7 +62,7 @@ class Fingerprints:
             # One hash of them all: each by itself might be found by trying.
             values = [os.environ.get(name) for name in names]
             parts[f"values of {', '.join(names)}"] = state_of(values)
-        for text in _texts([config.args, options.get("command")]):
+        for _, _, text in texts_in([config.args, options.get("command")]):
             parts |= self._files(text)
         return {**parts, **self.code(config), "version of kragx": version("kragx")}
 
@@ -73,7 +74,7 @@ class Fingerprints:
         """
         dumped = config.model_dump(mode="json", include={"factory", "args", "callbacks"})
         parts: Parts = {}
-        paths = (import_path("retrievers", text) for text in _texts([*dumped.values()]))
+        paths = (import_path("retrievers", text) for _, _, text in texts_in(dumped))
         for path in filter(is_import_path, paths):
             top = re.split(r"[.:]", path, maxsplit=1)[0]
             if top not in self._of_code:
@@ -160,19 +161,6 @@ def _is_installed(place: Path) -> bool:
         or (place / "pyvenv.cfg").is_file()
         or place.is_relative_to(sysconfig.get_path("stdlib"))
     )
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Every text in a value, keys too."""
-    match value:
-        case str():
-            yield value
-        case list():
-            for item in value:
-                yield from _texts(item)
-        case dict():
-            for item in (*value, *value.values()):
-                yield from _texts(item)
 
 
 def _content(path: Path) -> str:

@@ -1,18 +1,19 @@
-"""From what a config says of a retriever to the retriever, and how it is asked."""
+"""From what a config says of retrievers to these, how they are asked, and what of grids."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
 from kragx.app.config import RetrieverConfig, filled
 from kragx.app.config.retrievers import SERVICES
+from kragx.comparison.tuning import GRID, size
 from kragx.evaluation.retriever_adapters import HISTORY, is_retriever, store_name
 from kragx.ground import plugins
 from kragx.ground.caller_warnings import about, warn
 from kragx.ground.entry_points import import_path
 from kragx.ground.errors import UsageError
-from kragx.ground.printing import message
+from kragx.ground.printing import message, visible
 from kragx.matchers import MatchWarning
 
 Makers = Sequence[Callable[[], Any]]
@@ -38,25 +39,19 @@ def all_makers(retrievers: Mapping[str, RetrieverConfig]) -> dict[str, Makers]:
 
 
 def _makers(config: RetrieverConfig) -> Makers:
-    if config.factory is None:
-        return [_service(config)]
-    path = import_path("retrievers", config.factory)
-    args = filled(config.args)
-    makers = [plugins.maker(path, args, takes_one=True, also=[HISTORY])]
-    # A callback is an object by import path, or what a class or function makes.
-    return [*makers, *(plugins.maker(path, None) for path in config.callbacks or ())]
-
-
-def _service(config: RetrieverConfig) -> Callable[[], Any]:
-    """What makes a server or program that can be asked; its options are checked now."""
-    assert config.service is not None  # a config without a class has one
-    key, options = config.service
-    make = partial(SERVICES[key], **filled(options))
+    if config.factory is not None:
+        path = import_path("retrievers", config.factory)
+        makers = [plugins.maker(path, filled(config.args), takes_one=True, also=[HISTORY])]
+        # A callback is an object by import path, or what a class or function makes.
+        return [*makers, *(plugins.maker(path, None) for path in config.callbacks or ())]
+    # A server or a program, whose options are checked now.
+    key = next(key for key in SERVICES if getattr(config, key) is not None)
+    make = partial(SERVICES[key], **filled(getattr(config, key)))
     try:
         make()
     except UsageError as error:
         raise error.within("" if error.field == key else key) from None
-    return make
+    return [make]
 
 
 def made(
@@ -79,4 +74,41 @@ def made(
     if config.command is not None and within is not None:
         within.callback(retriever.close)
     callbacks = [make() for make in make_callbacks]
-    return retriever, config.asking() | {"name": name, "callbacks": callbacks}
+    options = {"mask": config.secrets.mask, "name": name, "callbacks": callbacks}
+    return retriever, config.options | options
+
+
+def check_axes(retrievers: Mapping[str, RetrieverConfig]) -> None:
+    """Refuse axes that are no arguments, once for each retriever and not for each setting.
+
+    Raises:
+        UsageError: naming each mistake.
+    """
+    first = {
+        f"{name}.args (with its {GRID})": next(iter(retriever.settings_of(name).values()))[1]
+        for name, retriever in retrievers.items()
+        if retriever.axes and retriever.factory is not None
+    }
+    all_makers(first)
+
+
+def plan(retrievers: Mapping[str, RetrieverConfig], n_questions: int) -> Iterator[str]:
+    """What the grids will ask, a line for each and one for all retrievers; nothing without one."""
+    total = 0
+    for label, retriever in retrievers.items():
+        options = {"repeat": 1, "warmup": 0, **retriever.options}
+        times, warmup = options["repeat"] * (retriever.runs or 1), options["warmup"]
+        n_calls = n_questions * times + min(warmup, n_questions)
+        n_calls *= len(retriever.settings_of(label))
+        total += n_calls if retriever.is_asked else 0
+        if retriever.axes:
+            yield message(
+                "grid of {retriever}: {settings}: {n:,} asks",
+                retriever=visible(label),
+                settings=size(retriever.axes),
+                n=n_calls,
+            )
+    if len(retrievers) > 1 and any(retriever.axes for retriever in retrievers.values()):
+        yield message(
+            "in all {n:,} asks, without retries and without answers that are kept", n=total
+        )

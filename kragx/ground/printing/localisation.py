@@ -9,8 +9,17 @@ from dataclasses import replace
 from typing import Any, TypeVar, overload
 
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.languages import LANGUAGES, NAMED, VARIABLE, catalogue, code_of, translate
-from kragx.ground.messages import Message, joined, message
+from kragx.ground.messages import (
+    LANGUAGES,
+    NAMED,
+    VARIABLE,
+    Message,
+    catalogue,
+    code_of,
+    joined,
+    message,
+    translate,
+)
 from kragx.ground.printing.parts import Cell, Part, Table
 
 

@@ -33,10 +33,10 @@ from kragx.ground.errors import UsageError
 from kragx.ground.printing import in_language, message
 from kragx.metrics import metric as metric_named
 from kragx.report.figures.drawing import (
+    DASHES,
     INK,
     checked_path,
     colour,
-    dashes,
     displayed,
     drawing,
     legend,
@@ -96,39 +96,38 @@ def write_figures(
         ['metric_at_k.svg', 'metrics.svg', 'scores.svg']
     """
     written: list[Path] = []
-    names = file_names(comparison.match for comparison in comparisons)
+    folders = file_names(comparison.match for comparison in comparisons)
     with drawing("figures", language):
-        for comparison, name in zip(comparisons, names, strict=True):
+        for comparison, name in zip(comparisons, folders, strict=True):
             compared = [
                 evaluation
                 for evaluation in evaluations
                 if evaluation.match_name == comparison.match
                 and evaluation.name in comparison.retrievers
             ]
-            figures = _figures(comparison, compared, dataset, runs or {})
+            # In all of them a retriever's position is its colour.
+            names = [evaluation.name for evaluation in compared]
+            lists = [lists_behind(evaluation, dataset, runs or {}) or () for evaluation in compared]
+            figures = {
+                "metrics": _metrics(comparison, names),
+                "metric_at_k": _metric_at_k(names, curves(compared)),
+                "scores": _scores(dict(zip(names, map(histogram, compared)))),
+                "seconds": _seconds(dict(zip(names, map(times, lists)))),
+            }
             written += save_all(figures, Path(folder, name if len(comparisons) > 1 else ""))
     return written
 
 
-def _figures(
-    comparison: Comparison,
-    evaluations: Sequence[Evaluation],
-    dataset: GoldDataset | None,
-    runs: Mapping[str, Run],
-) -> dict[str, Figure | None]:
-    """The figures of one matcher; in all of them a retriever's position is its colour."""
-    names = [evaluation.name for evaluation in evaluations]
-    lists = [lists_behind(evaluation, dataset, runs) or () for evaluation in evaluations]
-    return {
-        "metrics": _metrics(comparison, names),
-        "metric_at_k": _metric_at_k(names, curves(evaluations)),
-        "scores": _scores(dict(zip(names, map(histogram, evaluations)))),
-        "seconds": _seconds(dict(zip(names, map(times, lists)))),
-    }
-
-
 def _metrics(comparison: Comparison, names: Sequence[str]) -> Figure | None:
-    if not (means := _shares(comparison, names)):
+    by_name = comparison.overall.means
+    # The metrics that are shares, and of which somebody has a value.
+    means = {
+        metric: [by_name[name][metric] for name in names]
+        for metric in comparison.metrics
+        if metric_named(metric).is_share
+        and any(by_name[name][metric].value is not None for name in names)
+    }
+    if not means:
         return None
     across = min(4, len(means))
     figure, axes = panels(
@@ -154,17 +153,6 @@ def _metrics(comparison: Comparison, names: Sequence[str]) -> Figure | None:
     return figure
 
 
-def _shares(comparison: Comparison, names: Sequence[str]) -> dict[str, list[Estimate]]:
-    """The metrics that are shares, and of which somebody has a value."""
-    by_name = comparison.overall.means
-    return {
-        metric: [by_name[name][metric] for name in names]
-        for metric in comparison.metrics
-        if metric_named(metric).is_share
-        and any(by_name[name][metric].value is not None for name in names)
-    }
-
-
 def _mark_mean(panel: Axes, series: int, mean: Estimate) -> None:
     """A mean with its interval; of one that is not known between which values it lies."""
     if mean.value is None:
@@ -180,22 +168,27 @@ def _mark_mean(panel: Axes, series: int, mean: Estimate) -> None:
 
 def _metric_at_k(names: Sequence[str], of_names: Sequence[Sequence[CutoffCurve]]) -> Figure | None:
     by_name = [{curve.metric: curve for curve in of_name} for of_name in of_names]
-    metrics = [
-        metric
-        for metric in dict.fromkeys(chain(*by_name))
-        if all(metric in of_name for of_name in by_name)
-    ]
+    # Those that all have, in the order of the first.
+    metrics = [m for m in chain(*by_name[:1]) if all(m in of_name for of_name in by_name)]
     if not metrics:
         return None
     # Four panels make a square rather than a row with one left over.
     across = 2 if len(metrics) == 4 else 3
     figure, axes = panels(message("Metrics against k"), len(metrics), across, width=4.2, height=3.2)
     for panel, metric in zip(axes, metrics, strict=True):
-        lines = {}
-        for series, (name, curve) in enumerate(
-            zip(names, (by_metric[metric] for by_metric in by_name))
-        ):
-            lines[wrapped(name)] = _line(panel, series, range(len(curve.ks)), curve.values)
+        lines: dict[str, Line2D] = {}
+        for series, (name, by_metric) in enumerate(zip(names, by_name)):
+            curve = by_metric[metric]
+            [lines[wrapped(name)]] = panel.plot(
+                range(len(curve.ks)),
+                [float("nan") if value is None else value for value in curve.values],
+                color=colour(series),
+                marker=marker(series),
+                markersize=4.5,
+                linewidth=1.8,
+                alpha=0.85,
+                clip_on=False,
+            )
         panel.set_xticks(range(len(curve.ks)), list(map(str, curve.ks)))
         panel.set(title=metric, xlabel=in_language(message("k (length of the list)")))
         unit_axis(
@@ -203,22 +196,6 @@ def _metric_at_k(names: Sequence[str], of_names: Sequence[Sequence[CutoffCurve]]
         )
     legend(figure, lines)
     return figure
-
-
-def _line(
-    panel: Axes, series: int, places: Sequence[int], values: Sequence[float | None]
-) -> Line2D:
-    [line] = panel.plot(
-        places,
-        [float("nan") if value is None else value for value in values],
-        color=colour(series),
-        marker=marker(series),
-        markersize=4.5,
-        linewidth=1.8,
-        alpha=0.85,
-        clip_on=False,
-    )
-    return line
 
 
 def _scores(histograms: Mapping[str, Histogram | None]) -> Figure | None:
@@ -346,12 +323,28 @@ def sweep_figure(
         lines: dict[str, Any] = {}
         for place, (panel, metric) in enumerate(zip(axes, metrics, strict=True), start=1):
             for series, (sweep, retriever, values) in enumerate(lists):
-                if metric in values:
-                    line = _step_line(panel, sweep, values[metric], series)
-                    line.set_gid(f"sweep-{place}-{series}")
-                    label = f"{retriever}, {sweep.match_name}" if several else retriever
-                    lines.setdefault(wrapped(label), line)
-            _name_axes(panel, metric, sweeps)
+                if metric not in values:
+                    continue
+                # A score equal to the threshold matches, so a value holds up to its threshold.
+                [line] = panel.step(
+                    sweep.thresholds,
+                    [float("nan") if mean is None else mean for mean in values[metric]],
+                    where="pre",
+                    color=colour(series),
+                    linestyle=DASHES[series % len(DASHES)],
+                )
+                if sweep.chosen is not None:
+                    panel.axvline(
+                        sweep.chosen, color="0.35", linestyle=":", linewidth=1.2, zorder=1
+                    )
+                line.set_gid(f"sweep-{place}-{series}")
+                label = f"{retriever}, {sweep.match_name}" if several else retriever
+                lines.setdefault(wrapped(label), line)
+            for order in (sweep.orders.get(metric) for sweep in sweeps):
+                if order is not None and len(order.tiers) > 1:
+                    panel.axvspan(order.low, order.high, color="0.5", alpha=0.15, linewidth=0)
+            panel.set(title=metric, xlabel=in_language(message("threshold")))
+            panel.set_ylabel(in_language(message("value")))
             means = [mean for _, _, values in lists for mean in values.get(metric, ())]
             unit_axis(panel, means, "y", room=1.05)
         legend(figure, lines)
@@ -359,23 +352,3 @@ def sweep_figure(
             save(figure, file)
             return figure
     return displayed(figure)
-
-
-def _step_line(panel: Axes, sweep: Sweep, means: Sequence[float | None], series: int) -> Any:
-    """The means at thresholds, and where the chosen one is."""
-    values = [float("nan") if mean is None else mean for mean in means]
-    look: dict[str, Any] = {"color": colour(series), "linestyle": dashes(series)}
-    # A score equal to the threshold matches, so a value holds up to its threshold.
-    [line] = panel.step(sweep.thresholds, values, where="pre", **look)
-    if sweep.chosen is not None:
-        panel.axvline(sweep.chosen, color="0.35", linestyle=":", linewidth=1.2, zorder=1)
-    return line
-
-
-def _name_axes(panel: Axes, metric: str, sweeps: Sequence[Sweep]) -> None:
-    """What they are called, and where the order holds."""
-    for order in (sweep.orders.get(metric) for sweep in sweeps):
-        if order is not None and len(order.tiers) > 1:
-            panel.axvspan(order.low, order.high, color="0.5", alpha=0.15, linewidth=0)
-    varied = in_language(message("threshold"))
-    panel.set(title=metric, xlabel=varied, ylabel=in_language(message("value")))

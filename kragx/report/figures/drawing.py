@@ -33,7 +33,7 @@ _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#
 
 # Series are told apart by more than colour.
 _MARKERS = ("o", "s", "^", "D", "X", "v", "P", "*")
-_DASHES = ("-", "--", "-.", ":")
+DASHES = ("-", "--", "-.", ":")
 
 INK, FAINT = "#2B3440", "#DDE2E8"
 """Of letters and of lines that mark; of grid lines and axes."""
@@ -124,7 +124,7 @@ def panels(
     across = min(across, count)
     down = -(-count // across)
     size = (max(5.5, width * across), height * down + 0.7)
-    figure = _figure_to_show(size) if is_interactive else _figure(size)
+    figure = _figure(size, is_interactive=is_interactive)
     figure.suptitle(in_language(title), x=0.02, ha="left")
     axes = [figure.add_subplot(down, across, place) for place in range(1, count + 1)]
     for panel in axes:
@@ -133,25 +133,21 @@ def panels(
     return figure, axes
 
 
-def _figure(size: tuple[float, float]) -> Figure:
-    from matplotlib.figure import Figure
+def _figure(size: tuple[float, float], *, is_interactive: bool) -> Figure:
+    """A figure, which pyplot knows only if it is to be shown and its backend has windows."""
+    if not is_interactive or _screen() == "none":
+        from matplotlib.figure import Figure
 
-    figure = Figure(figsize=size)
-    figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
-    return figure
-
-
-def _figure_to_show(size: tuple[float, float]) -> Figure:
-    """A figure that pyplot knows only if its backend has windows."""
-    if _screen() == "none":
-        return _figure(size)
+        figure = Figure(figsize=size)
+        figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
+        return figure
     from matplotlib import pyplot
 
-    figure = pyplot.figure(figsize=size, layout="constrained")
+    shown = pyplot.figure(figsize=size, layout="constrained")
     if _screen() == "cell":
         # Making it has told IPython how to show figures; else pyplot would show it once more.
-        pyplot.close(figure)
-    return figure
+        pyplot.close(shown)
+    return shown
 
 
 def colour(series: int) -> str:
@@ -162,11 +158,6 @@ def colour(series: int) -> str:
 def marker(series: int) -> str:
     """The marker of a series, by its position."""
     return _MARKERS[series % len(_MARKERS)]
-
-
-def dashes(series: int) -> str:
-    """How the line of a series is broken, by its position."""
-    return _DASHES[series % len(_DASHES)]
 
 
 def unit_axis(
@@ -276,12 +267,20 @@ def save(figure: Figure, path: Path) -> None:
 
 def displayed(figure: Figure) -> Figure:
     """The figure, shown where there is a window or a notebook's cell to show it in."""
-    if _screen() == "cell":
-        _show_below_cell(figure)
-    elif _screen() == "window":
+    if _screen() == "window":
         from matplotlib import pyplot
 
         pyplot.show()
+    elif _screen() == "cell":
+        events = _shell().events
+
+        def show(result: Any) -> None:
+            # At the cell's end, unless it is the cell's value, which IPython shows.
+            events.unregister("post_run_cell", show)
+            if result.result is not figure:
+                import_module("IPython.display").display(figure)
+
+        events.register("post_run_cell", show)
     return figure
 
 
@@ -301,16 +300,3 @@ def _shell() -> Any:
     # Looked up and not imported: whoever is in a notebook has loaded it.
     ipython = sys.modules.get("IPython")
     return ipython.get_ipython() if ipython else None
-
-
-def _show_below_cell(figure: Figure) -> None:
-    """Show a figure when the cell ends, unless it is the cell's value, which IPython shows."""
-    display = import_module("IPython.display").display
-    events = _shell().events
-
-    def show(result: Any) -> None:
-        events.unregister("post_run_cell", show)
-        if result.result is not figure:
-            display(figure)
-
-    events.register("post_run_cell", show)

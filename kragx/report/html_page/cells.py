@@ -3,6 +3,7 @@
 A cell holds an evaluation and the texts behind it.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
@@ -36,24 +37,6 @@ from kragx.report.html_page.packing import rounded_score, short, text_of
 
 Reasons = Mapping[tuple[str, str, str], tuple[float | None, str]]
 """What a judge said: for (query id, document text, gold text) its grade and its reason."""
-
-
-@dataclass(frozen=True)
-class QuestionSample:
-    """Which questions the page holds, where it cannot hold all.
-
-    Those that leak come first, then those on which retrievers differ, one finding gold and another
-    none, by lot where even they are too many; the rest are drawn by lot from the others.
-
-    Attributes:
-        n: how many questions there are.
-        n_differing: on how many of them retrievers differ.
-        n_differing_held: how many of those the page holds.
-    """
-
-    n: int
-    n_differing: int
-    n_differing_held: int
 
 
 @dataclass(frozen=True)
@@ -121,12 +104,14 @@ class Grid:
     Attributes:
         cells: those.
         query_ids: the queries.
-        sample: how they were picked; None where they are all.
+        sample: where they are not all, how many questions there are (``n``), on how many of them
+            retrievers differ (``n_differing``), and how many of those the page holds
+            (``n_differing_held``).
     """
 
     cells: Mapping[str, Mapping[str, RunCell]]
     query_ids: Sequence[str]
-    sample: QuestionSample | None = None
+    sample: Mapping[str, int] | None = None
 
     def __iter__(self) -> Iterator[RunCell]:
         """Every cell."""
@@ -153,13 +138,10 @@ def cell_grid(evaluations: Sequence[Evaluation], sources: Sources) -> Grid:
         lists = lists_behind(evaluation, sources.dataset, sources.runs)
         golds = _golds(evaluation, lists, sources.dataset)
         row_of = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
-        run, rows = sources.runs.get(evaluation.name), list(map(row_of.get, query_ids))
-        answers = {} if run is None else run.results
-        cell = RunCell(evaluation, lists, golds, of_metric, rows, of_steps, answers)
-        if (
-            cells.setdefault(evaluation.match_name, {}).setdefault(evaluation.name, cell)
-            is not cell
-        ):
+        run, rows = sources.runs.get(evaluation.name, Run({})), list(map(row_of.get, query_ids))
+        cell = RunCell(evaluation, lists, golds, of_metric, rows, of_steps, run.results)
+        of_match = cells.setdefault(evaluation.match_name, {})
+        if of_match.setdefault(evaluation.name, cell) is not cell:
             raise UsageError(
                 "evaluations: two are of retriever {name!r} and matcher {match_name!r}; give each "
                 "its own name (dataclasses.replace(evaluation, name=...))",
@@ -207,47 +189,43 @@ def _with_searched(pool: list[list[Gold]], cells: Iterable[RunCell]) -> list[lis
     return pool
 
 
-def _sample_queries(evaluations: Sequence[Evaluation]) -> tuple[list[str], QuestionSample | None]:
-    """The queries that the page holds."""
+def _sample_queries(
+    evaluations: Sequence[Evaluation],
+) -> tuple[list[str], Mapping[str, int] | None]:
+    """The queries that the page holds, and of how many, where it cannot hold all.
+
+    Those that leak come first, then those on which retrievers differ, one finding gold and another
+    none, by lot where even they are too many; the rest are drawn by lot from the others.
+    """
     query_ids = list(dict.fromkeys(chain(*(evaluation.query_ids for evaluation in evaluations))))
-    n = len(query_ids)
-    if n <= MOST_QUESTIONS:
+    if len(query_ids) <= MOST_QUESTIONS:
         return query_ids, None
     # By matcher: what one finds and another misses is no difference between retrievers.
-    row_of = {query_id: row for row, query_id in enumerate(query_ids)}
-    is_found, missed = np.zeros(
-        (2, len({evaluation.match_name for evaluation in evaluations}), n), bool
-    )
-    number_of: dict[str, int] = {}
-    leaking = np.zeros(n, bool)
+    found, missed = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     for evaluation in evaluations:
-        match = number_of.setdefault(evaluation.match_name, len(number_of))
-        places = np.fromiter(map(row_of.__getitem__, evaluation.query_ids), np.intp)
-        is_lost = np.zeros(len(places), bool)
-        is_lost[missed_rows(evaluation)] = True
-        missed[match, places[is_lost]] = True
-        is_found[match, places[~is_lost]] = True
-        leaking[[row_of[leak.query_id] for leak in evaluation.leaks]] = True
-    differing = np.asarray((is_found & missed).any(axis=0))
-    rank = np.where(leaking, 0, np.where(differing, 1, 2))
-    order = np.random.default_rng(SEED).permutation(n)
-    # A stable sort of a random order: all questions that leak come first, then those in which
-    # retrievers differ, and each group stays in an order by chance.
-    kept_rows = np.sort(order[np.argsort(rank[order], kind="stable")][:MOST_QUESTIONS])
-    sample = QuestionSample(n, int(differing.sum()), int(differing[kept_rows].sum()))
-    return [query_ids[row] for row in kept_rows.tolist()], sample
+        lost = {evaluation.query_ids[row] for row in missed_rows(evaluation)}
+        missed[evaluation.match_name] |= lost
+        found[evaluation.match_name] |= {*evaluation.query_ids} - lost
+    differing = {query_id for match in found for query_id in found[match] & missed[match]}
+    leaking = {leak.query_id for evaluation in evaluations for leak in evaluation.leaks}
+    order = np.random.default_rng(SEED).permutation(len(query_ids)).tolist()
+    ranks = [0 if name in leaking else 1 if name in differing else 2 for name in query_ids]
+    order.sort(key=ranks.__getitem__)  # stable, so each group stays in an order by chance
+    kept = [query_ids[row] for row in sorted(order[:MOST_QUESTIONS])]
+    n_held = len(differing.intersection(kept))
+    sample = {"n": len(query_ids), "n_differing": len(differing), "n_differing_held": n_held}
+    return kept, sample
 
 
 def _golds(
     evaluation: Evaluation, lists: Sequence[RankedList] | None, dataset: GoldDataset | None
 ) -> list[Sequence[Gold]]:
     """The gold set's gold of each row; nothing where only the table is known."""
-    if "pool" not in evaluation.settings:
-        if lists is not None:
-            return [ranked.query.gold for ranked in lists]
-        if dataset is not None:
-            return [dataset[query_id].gold for query_id in evaluation.query_ids]
-    return [()] * len(evaluation.query_ids)
+    if "pool" in evaluation.settings:
+        return [()] * len(evaluation.query_ids)
+    if lists is not None:
+        return [ranked.query.gold for ranked in lists]
+    return [() if dataset is None else dataset[query_id].gold for query_id in evaluation.query_ids]
 
 
 def cell_values(
@@ -294,34 +272,29 @@ def cell_values(
         "curves": to_jsonable(cell.curves),
         "histogram": to_jsonable(histogram(evaluation)),
         "times": to_jsonable(times(lists)) if lists is not None else None,
-        **(
-            {}
-            if evaluation.several_runs is None
-            else {"runs": to_jsonable(evaluation.several_runs)}
-        ),
+        **({"runs": to_jsonable(runs)} if (runs := evaluation.several_runs) else {}),
         **({} if evaluation.forbidden is None else {"leaks": _leaks(cell)}),
         **_searches(cell),
     }
 
 
-def _ranks(cell: RunCell) -> dict[str, list[Any]]:
-    """By list, of those that some metric is about beside the basis, the first ranks of gold."""
-    evaluation = cell.evaluation
-    basis = evaluation.settings["searches"]["basis"]
-    names = {list_looked_at(spec, basis) for spec in evaluation.specs}
-    return {name: cell.by_query(ranks_in(evaluation, name)) for name in sorted(filter(None, names))}
-
-
 def _searches(cell: RunCell) -> dict[str, Any]:
     """What searches found by step, and the page's questions by what became of them."""
-    if cell.steps is None or not (outcomes := search_outcomes(cell.evaluation)):
+    evaluation = cell.evaluation
+    if cell.steps is None or not (outcomes := search_outcomes(evaluation)):
         return {}
     # Of a sample of questions only those that the page holds can be opened.
     places = {row: place for place, row in enumerate(cell.rows) if row is not None}
     by_name = {
         name: [places[row] for row in rows if row in places] for name, rows in outcomes.items()
     }
-    return {"searches": {"found": to_jsonable(cell.steps), **by_name}, "ranks": _ranks(cell)}
+    # By list, of those that some metric is about beside the basis, the first ranks of gold.
+    basis = evaluation.settings["searches"]["basis"]
+    lists = {list_looked_at(spec, basis) for spec in evaluation.specs}
+    ranks = {
+        name: cell.by_query(ranks_in(evaluation, name)) for name in sorted(filter(None, lists))
+    }
+    return {"searches": {"found": to_jsonable(cell.steps), **by_name}, "ranks": ranks}
 
 
 def _leaks(cell: RunCell) -> dict[str, Any]:

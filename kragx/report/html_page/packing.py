@@ -18,8 +18,7 @@ from typing import Any
 
 from kragx.data import SurrogateRepair
 from kragx.data.formats.jsonl import to_json
-from kragx.ground.languages import LANGUAGES, catalogue
-from kragx.ground.messages import Message, Name
+from kragx.ground.messages import LANGUAGES, Message, Name, catalogue
 from kragx.ground.printing import Cell, Part, Table
 from kragx.metrics.match_table import matches
 

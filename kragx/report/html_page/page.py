@@ -18,7 +18,9 @@ from kragx.comparison import (
     Settings,
     compare_by_matcher,
     fields_worth_slicing,
+    gates_parts,
 )
+from kragx.comparison.lists import ListDiff, QuestionDiff
 from kragx.comparison.threshold_study import Sweep
 from kragx.comparison.tuning import Tuning
 from kragx.data import Doc, GoldDataset, Run, read_dataset, read_run
@@ -27,13 +29,14 @@ from kragx.evaluation.evaluation import Evaluation, as_evaluations
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.stage_losses import StageLosses
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.languages import LANGUAGES, catalogue
+from kragx.ground.messages import LANGUAGES, catalogue
 from kragx.ground.printing import Result, in_language, message, speaking, visible
 from kragx.ground.printing.localisation import asked_language
 from kragx.ground.printing.markdown import as_html
 from kragx.matchers import BaseMatcher
 from kragx.report.findings import Findings
 from kragx.report.html_page.cells import Reasons, Sources
+from kragx.report.html_page.packing import TextTable, described, packed, short, text_of
 from kragx.report.html_page.payload import payload
 
 # In this order: each uses what those before it define.
@@ -124,8 +127,9 @@ def write_html(
     """
     language = asked_language(language)  # a wrong one before any work
     listed = as_evaluations(evaluations)
-    datasets = (evaluation.dataset for evaluation in listed)
-    gold = next(filter(None, datasets), None) if dataset is None else dataset
+    gold = dataset
+    if gold is None:
+        gold = next(filter(None, (evaluation.dataset for evaluation in listed)), None)
     if gold is not None and not isinstance(gold, GoldDataset):
         gold = read_dataset(gold)
     sources = Sources(
@@ -169,7 +173,11 @@ def page(
     request at all.
     """
     style = "\n".join(part(f"{name}.css") for name in styles)
-    script = _script(scripts)
+    # One function, so that no name of theirs is the window's; and a `<` of a catalogue could end
+    # the element that the script stands in.
+    words = f"const WORDS = {to_json(page_words())};".replace("<", "\\u003c")
+    code = [part(f"script/{name}.js") for name in scripts]
+    script = "\n".join(['"use strict";', "(() => {", words, *code, "})();"])
     # Named by hash, so that a page whose data holds a script runs it under no circumstances.
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
@@ -188,14 +196,6 @@ def page(
         "script": script,
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], part("template.html"))
-
-
-def _script(names: Sequence[str]) -> str:
-    """The scripts as one function, so that no name of theirs is the window's."""
-    # A `<` of a catalogue could end the element that the script stands in.
-    words = f"const WORDS = {to_json(page_words())};".replace("<", "\\u003c")
-    parts = (part(f"script/{name}.js") for name in names)
-    return "\n".join(['"use strict";', "(() => {", words, *parts, "})();"])
 
 
 def page_words() -> dict[str, dict[str, str]]:
@@ -257,8 +257,21 @@ def write_result_html(result: Result, path: str | Path, *, language: str | None 
         UsageError: the file cannot be written.
     """
     begins = asked_language(language) or LANGUAGES[0]
-    texts = [_in(name, result) for name in LANGUAGES]
-    choices = [_choice(name, is_chosen=name == begins) for name in LANGUAGES]
+    choices, texts = [], []
+    for code in LANGUAGES:
+        # A radio button and the style switch the language: the page has no script.
+        checked = " checked" if code == begins else ""
+        name = escape(in_language(message("English"), code))  # each catalogue names its language
+        choices.append(
+            f'<input class="language" type="radio" name="language" id="{code}"{checked}>'
+            f'<label for="{code}">{name}</label>'
+        )
+        with speaking(code):
+            title = escape(visible(in_language(message("Corrected by people's labels"))))
+            texts.append(
+                f'<div lang="{code}"><h1>{title}</h1><main tabindex="0" aria-label="{title}">'
+                f"{as_html(result.describe())}</main></div>"
+            )
     with open_text(path) as file:
         file.write(
             f'<!doctype html>\n<html lang="{begins}">\n<head>\n<meta charset="utf-8">\n'
@@ -269,20 +282,71 @@ def write_result_html(result: Result, path: str | Path, *, language: str | None 
         )
 
 
-def _in(language: str, result: Result) -> str:
-    with speaking(language):
-        title = escape(visible(in_language(message("Corrected by people's labels"))))
-        return (
-            f'<div lang="{language}"><h1>{title}</h1>'
-            f'<main tabindex="0" aria-label="{title}">{as_html(result.describe())}</main></div>'
+_DIFF_SCRIPTS = ("dom", "described", "numbers", "state", "appearance", "diff")
+MOST_CHANGED = 500
+"""So many of the questions that changed most are on the page."""
+
+
+def write_diff_html(
+    diff: ListDiff,
+    path: str | Path,
+    *,
+    language: str | None = None,
+    notes: Sequence[str] = (),
+) -> None:
+    """Write two versions as one HTML file that opens offline.
+
+    Args:
+        diff: the two.
+        path: the file.
+        language: in which the page begins; None for the one that results are shown in, else the
+            browser's.
+        notes: sentences that stand above the numbers.
+
+    Raises:
+        UsageError: the file cannot be written.
+
+    Examples:
+        >>> from kragx import diff, write_diff_html
+        >>> write_diff_html(diff([["Seoul", "Busan"]], [["Busan", "Seoul"]]), "diff.html")
+    """
+    language = asked_language(language)  # a wrong one before any work
+    texts = TextTable()
+    changed = diff.most_changed
+    values = {
+        **{name: getattr(diff, name) for name in ("old", "new", "ks")},
+        "exact": diff.is_exact,
+        "weighted": diff.is_weighted,
+        "by": text_of(diff.by),
+        "counts": diff.counts,
+        "mean": short(dict(diff.mean)),
+        "remarks": [*map(text_of, [*notes, *diff.remarks])],
+        "depths": described([diff.depths_table()])[0],
+        "gates": described(gates_parts(diff.gates)),
+        "n_changed": len(changed),
+        "questions": [_question(question, texts) for question in changed[:MOST_CHANGED]],
+    }
+    # Only now: the questions above have numbered them.
+    values["texts"] = [text for block in texts.blocks() for text in block]
+    with open_text(path) as file:
+        name = f"{diff.old} → {diff.new}"
+        file.write(
+            page({"index": packed(values)}, name, language, _DIFF_SCRIPTS, ("style", "diff"))
         )
 
 
-def _choice(language: str, *, is_chosen: bool) -> str:
-    # A radio button and the style switch the language: the page has no script.
-    checked = " checked" if is_chosen else ""
-    name = escape(in_language(message("English"), language))  # each catalogue names its language
-    return (
-        f'<input class="language" type="radio" name="language" id="{language}"{checked}>'
-        f'<label for="{language}">{name}</label>'
-    )
+def _question(question: QuestionDiff, texts: TextTable) -> dict[str, Any]:
+    """A question with its two lists: of each document its number, its id and its text's."""
+
+    def side(docs: tuple[Doc, ...] | None, numbers: tuple[int, ...]) -> list[Any]:
+        return [[n, doc.id, texts.number(doc.text)] for n, doc in zip(numbers, docs or ())]
+
+    query, (old, new) = question.query, question.numbers
+    return {
+        "id": query.id,
+        "text": query.text,
+        "weight": short(question.weight),
+        "rbo": short(question.overlap()),
+        "old": side(question.old, old),
+        "new": side(question.new, new),
+    }

@@ -10,8 +10,6 @@ from kragx.comparison import (
     Change,
     Comparison,
     Difference,
-    GateResult,
-    Recommendation,
     View,
     gates_parts,
     gates_table,
@@ -88,10 +86,15 @@ def payload(
         for match, of_match in grid.cells.items()
     }
     retrievers = list(dict.fromkeys(evaluation.name for evaluation in evaluations))
+    passed = [gate for gate in findings.gates if gate.passed]
     index = {
         "versions": versions(),
         "record": record,
-        "gates": _gates(findings.gates),
+        "gates": {
+            "failed": len(findings.gates) - len(passed),
+            "parts": described(gates_parts(findings.gates)) if findings.gates else [],
+            "passed": described([gates_table(passed)]) if passed else [],
+        },
         "tunings": {tuning.match: _tuning(tuning) for tuning in findings.tunings},
         "matcher_grids": [
             {"matches": of_grid.labels, "parts": described(of_grid.describe())}
@@ -116,7 +119,7 @@ def payload(
         ],
         "queries": {
             "ids": grid.query_ids,
-            "sample": to_jsonable(grid.sample),
+            "sample": grid.sample,
             "texts": [query.text for query in queries],
             "unanswerable": [row for row, query in enumerate(queries) if query.answerable is False],
             **_weights(first, grid.query_ids),
@@ -180,14 +183,13 @@ def _near_limit(match: Mapping[str, Any]) -> float | None:
 
     Of cosines, which are well above 0 for unrelated texts, a score a little below the threshold.
     """
-    threshold: float | None = match.get("threshold")
-    if threshold is None:
+    if match.get("threshold") is None:
         return None
-    members = match.get("of")
+    threshold, members = float(match["threshold"]), match.get("of")
     # Of a cascade that only rules out the last member scores; a span's `of` is a word.
     method = members[-1]["method"] if isinstance(members, list) else match["method"]
-    is_cosine = method == EmbeddingMatcher.name
-    return round(max(threshold - _NEAR, threshold / 2), 9) if is_cosine else threshold / 2
+    least = threshold - _NEAR if method == EmbeddingMatcher.name else 0.0
+    return round(max(least, threshold / 2), 9)
 
 
 def _match(name: str, of_match: Mapping[str, RunCell]) -> dict[str, Any]:
@@ -256,24 +258,13 @@ def _metric(name: str, basis: str | None) -> dict[str, Any]:
     }
 
 
-def _gates(gates: Sequence[GateResult]) -> dict[str, Any]:
-    """The gates that failed, with how many, and those that passed."""
-    passed = [gate for gate in gates if gate.passed]
-    return {
-        "failed": len(gates) - len(passed),
-        "parts": described(gates_parts(gates)) if gates else [],
-        "passed": described([gates_table(passed)]) if passed else [],
-    }
-
-
 def _tuning(tuning: Tuning) -> dict[str, Any]:
     """What the page says of a grid."""
-    table = [tuning.settings_table()] if tuning.settings else []
     return {
         "verdict": tuning.verdict,
         "take": tuning.take,
         "sentence": text_of(tuning.sentence),
-        "settings": described(table),
+        "settings": described([tuning.settings_table()] if tuning.settings else []),
         "confirmed": bool(tuning.held_out and tuning.held_out.simpler),
         "curves": short(to_jsonable(tuning.curves)),
         "confidence": tuning.confidence,
@@ -313,9 +304,27 @@ def _standings(findings: Findings, query_ids: Sequence[str]) -> dict[str, dict[s
             **_looked_up(comparison, query_ids),
             "verdicts": _verdicts(comparison, is_tuned=comparison.match in tuned),
             "means": described([comparison.means_table(evaluations)])[0],
-            "fields": [_by_field(comparison, field) for field in comparison.fields_told],
+            "fields": [
+                {
+                    "field": field,
+                    "places": [comparison.slices.index(part) for part in large],
+                    "n_small": len(comparison.by(field)) - len(large),
+                    "best": described([comparison.slices_table(field)])[0],
+                    "means": described(part.means_table(comparison.metrics) for part in large),
+                }
+                for field in comparison.fields_told
+                for large in [comparison.large(field)]
+            ],
             "cautions": described(_cautions(comparison, findings.changes)),
-            "advice": list(map(_advice, comparison.recommendations)),
+            "advice": [
+                {
+                    "text": text_of(recommendation.text),
+                    "supported": recommendation.supported,
+                    "kind": recommendation.kind,
+                    "metric": recommendation.values.get("metric"),
+                }
+                for recommendation in comparison.recommendations
+            ],
         }
         for comparison, evaluations in zip(findings.comparisons, findings.groups, strict=True)
     }
@@ -341,17 +350,6 @@ def _looked_up(comparison: Comparison, query_ids: Sequence[str]) -> dict[str, An
             }
             for part in comparison.slices
         ],
-    }
-
-
-def _advice(recommendation: Recommendation) -> dict[str, Any]:
-    """A sentence of advice."""
-    kind, values = recommendation.kind, recommendation.values
-    return {
-        "text": text_of(recommendation.text),
-        "supported": recommendation.supported,
-        "kind": kind,
-        "metric": values.get("metric"),
     }
 
 
@@ -395,13 +393,12 @@ def _best(comparison: Comparison, metric: str, *, is_tuned: bool) -> dict[str, A
 def _lead(comparison: Comparison, rival: Difference) -> dict[str, Any]:
     """How far the best is ahead of the next, with the ends of its interval, which are drawn."""
     parts = lead_parts(comparison, rival)
-    lines, bar = parts.pop("lines"), [rival.value, rival.low, rival.high]
-    return {
-        **{name: text_of(text) for name, text in parts.items() if name != "means"},
-        "means": parts["means"],
-        "lines": list(map(text_of, lines)),
-        "bar": short(bar),
+    plain = {
+        "means": parts.pop("means"),
+        "lines": list(map(text_of, parts.pop("lines"))),
+        "bar": short([rival.value, rival.low, rival.high]),
     }
+    return {**{name: text_of(text) for name, text in parts.items()}, **plain}
 
 
 def _headline(view: View, metric: str, *, is_tuned: bool) -> str:
@@ -422,18 +419,6 @@ def _headline(view: View, metric: str, *, is_tuned: bool) -> str:
         names=listed(leader.shared),
         metric=Name(metric, "metric"),
     )
-
-
-def _by_field(comparison: Comparison, field: str) -> dict[str, Any]:
-    """The slices by a field: who is best in each, and each one's means."""
-    large = comparison.large(field)
-    return {
-        "field": field,
-        "places": [comparison.slices.index(part) for part in large],
-        "n_small": len(comparison.by(field)) - len(large),
-        "best": described([comparison.slices_table(field)])[0],
-        "means": described(part.means_table(comparison.metrics) for part in large),
-    }
 
 
 def _cautions(comparison: Comparison, changes: Iterable[Change]) -> Iterator[Part]:

@@ -22,6 +22,7 @@ from kragx.ground.errors import DataError
 from kragx.ground.json_values import to_jsonable
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning
 from kragx.matchers.reasons import Reason, decisions
+from kragx.metrics import RankedList
 from kragx.report.html_page.cells import MOST_DOCS, Grid, RunCell, Sources
 from kragx.report.html_page.packing import TextTable, rounded_score, short
 
@@ -59,12 +60,20 @@ class OpenedQuestions:
             for match, matcher in sources.matchers.items()
             if match in grid.cells and matcher.members
         }
-        self._held = {id(cell): _held_facts(cell) for cell in grid}
-        self._decided = {
-            id(cell): self._decided_rows(decisions, cell)
-            for match, decisions in self._decisions.items()
-            for cell in grid.cells[match].values()
+        evidence_of = {id(cell): cell.evaluation.evidence for cell in grid}
+        # By row how far a retriever's documents hold each fact, where a metric asked.
+        self._held = {
+            cell: evidence.matched_facts.deepest()
+            for cell, evidence in evidence_of.items()
+            if evidence is not None and evidence.matched_facts is not None
         }
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MatchWarning)  # evaluate says them
+            self._decided = {
+                id(cell): dict(enumerate(decisions.of(cell.lists or ())))
+                for match, decisions in self._decisions.items()
+                for cell in grid.cells[match].values()
+            }
 
     @property
     def members(self) -> dict[str, list[list[Any]]]:
@@ -90,7 +99,7 @@ class OpenedQuestions:
             "reference": query.reference,
             "history": [[turn.role, turn.content] for turn in query.history],
             "facts": _facts(query),
-            "held": by_cell(lambda _, cell, row: self._held[id(cell)].get(row, [])),
+            "held": by_cell(lambda _, cell, row: self._held.get(id(cell), {}).get(row, [])),
             "runs": self._runs(position, searches),
             "pairs": by_cell(self._pairs),
             "reasons": by_cell(self._reasons),
@@ -117,30 +126,19 @@ class OpenedQuestions:
         ]
 
     def _gold(self, gold: Gold) -> dict[str, Any]:
-        values = {
-            "id": gold.id,
-            "grade": gold.grade,
-            "text": self._texts.number(
-                self._by_id.get(gold.id or "") if gold.text is None else gold.text
-            ),
-        }
-        alternatives = [
-            [
-                alternative.id,
-                self._texts.number(alternative.text or self._by_id.get(alternative.id or "")),
-            ]
-            for alternative in gold.alternatives
-        ]
-        return {**values, "alternatives": alternatives} if alternatives else values
+        text = self._by_id.get(gold.id or "") if gold.text is None else gold.text
+        number = self._texts.number(text)
+        values: dict[str, Any] = {"id": gold.id, "grade": gold.grade, "text": number}
+        if gold.alternatives:
+            texts = ((a.id, a.text or self._by_id.get(a.id or "")) for a in gold.alternatives)
+            values["alternatives"] = [[id_, self._texts.number(text)] for id_, text in texts]
+        return values
 
     def _phrases(self, query: Query, match: str) -> list[int]:
         """The gold items that a matcher looks for in a way of its own: short ones, as phrases."""
         matcher = self._sources.matchers.get(match)
-        if matcher is None:
-            return []
-        return [
-            position for position, gold in enumerate(query.gold) if matcher.remark(gold.text or "")
-        ]
+        items = enumerate(query.gold if matcher else ())
+        return [item for item, gold in items if matcher and matcher.remark(gold.text or "")]
 
     def _pool(self, position: int, of_match: Mapping[str, RunCell]) -> list[dict[str, Any]] | None:
         """The graded documents of a pool, which all retrievers share; None without one."""
@@ -174,7 +172,8 @@ class OpenedQuestions:
         if searches is None:
             return {}
         docs = [self._doc(doc, repeated=False) for doc in searches.docs]
-        matched = {} if searches.is_matched else {"unmatched": 1}
+        # It is not known what of that is gold where a question failed.
+        matched = {"unmatched": 1} if None in searches.places else {}
         return {"searches": {"docs": docs, "list": searches.rows, "read": searches.read, **matched}}
 
     def _doc(self, doc: Doc, repeated: bool) -> list[Any]:
@@ -222,13 +221,6 @@ class OpenedQuestions:
                     reasons.append([position, item, *best])
         return reasons
 
-    def _decided_rows(self, decisions: Decisions, cell: RunCell) -> dict[int, list[Decision]]:
-        """The decisions about each row of a cell, as far as its documents are kept."""
-        items = (MatchItem(ranked.query, ranked.docs[:MOST_DOCS]) for ranked in cell.lists or ())
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MatchWarning)  # evaluate says them
-            return dict(enumerate(decisions.of(items)))
-
 
 def shown_metadata(metadata: Mapping[str, Any]) -> str:
     """The first fields of some metadata as JSON: ``{"entries": [[name, text], ...], "more": n}``.
@@ -242,13 +234,6 @@ def shown_metadata(metadata: Mapping[str, Any]) -> str:
         n_left = len(text) - MOST_CHARACTERS
         entries.append([str(key), text[:MOST_CHARACTERS], *([n_left] if n_left > 0 else [])])
     return to_json({"entries": entries, "more": max(0, len(metadata) - MOST_FIELDS)})
-
-
-def _held_facts(cell: RunCell) -> Mapping[int, list[float | None]]:
-    """By row how far a retriever's documents hold each fact; nothing where no metric asked."""
-    evidence = cell.evaluation.evidence
-    facts = None if evidence is None else evidence.matched_facts
-    return {} if facts is None else facts.deepest()
 
 
 def _facts(query: Query) -> list[list[Any]]:
@@ -271,14 +256,12 @@ class QuestionSearches:
             came]`` of each search; documents are numbers among those.
         read: numbers of what was read, -1 for what is not shown; None where nobody says.
         places: for each document where it stands in the search table; None where that lacks it.
-        is_matched: whether it is known what of that is gold: not of a question that failed.
     """
 
     docs: Sequence[Doc]
     rows: Sequence[Sequence[Any]]
     read: Sequence[int] | None
     places: Sequence[int | None]
-    is_matched: bool
 
 
 def searched(cell: RunCell, row: int) -> QuestionSearches | None:
@@ -309,17 +292,11 @@ def searched(cell: RunCell, row: int) -> QuestionSearches | None:
                 docs.append(doc)
                 places.append(in_table[rank] if in_table else None)
             own.append(number)
-        facts = (search.query, search.tool, search.step, lane)
-        costs = (short(search.seconds), search.tokens)
-        rows.append([*facts, *costs, search.error, int(search.is_measured), own, len(came)])
+        costs = (short(search.seconds), search.tokens, search.error, int(search.is_measured))
+        rows.append([search.query, search.tool, search.step, lane, *costs, own, len(came)])
     read = answer.of("read") if answer.error is None else None
-    return QuestionSearches(
-        docs,
-        rows,
-        None if read is None else [numbers.get((doc.id, doc.text), -1) for doc in read],
-        places,
-        is_matched=None not in places,
-    )
+    read_numbers = [numbers.get((doc.id, doc.text), -1) for doc in read or ()]
+    return QuestionSearches(docs, rows, None if read is None else read_numbers, places)
 
 
 def searched_pairs(
@@ -335,24 +312,15 @@ def searched_pairs(
     searches, evaluation = of_cells.get(id(cell)), cell.evaluation
     if searches is None or evaluation.searches is None:
         return []
-    table = evaluation.searches.table
-    shown = {place: number for number, place in enumerate(searches.places) if place is not None}
-    if not shown:
-        return []
-    # Sorted, as pairs stand by document: both ends of each are found at once.
-    known = np.array(sorted(shown))
-    first, last = (np.searchsorted(table.pair_doc, known, side) for side in ("left", "right"))
-    return list(
-        chain.from_iterable(
-            (
-                shown[place],
-                int(table.pair_gold[pair] - table.gold_start[row]),
-                rounded_score(float(table.pair_score[pair]), table.threshold),
-            )
-            for place, start, end in zip(known.tolist(), first.tolist(), last.tolist())
-            for pair in range(start, end)
-        )
-    )
+    table, pairs = evaluation.searches.table, list[float | None]()
+    numbers = {place: number for number, place in enumerate(searches.places) if place is not None}
+    for place in sorted(numbers):
+        # Pairs stand by document.
+        for pair in range(*np.searchsorted(table.pair_doc, (place, place + 1))):
+            gold = int(table.pair_gold[pair] - table.gold_start[row])
+            score = rounded_score(float(table.pair_score[pair]), table.threshold)
+            pairs += [numbers[place], gold, score]
+    return pairs
 
 
 _LETTERS = {"match": "m", "no match": "n", "open": "o", "unknown": "u"}
@@ -381,8 +349,9 @@ class Decisions:
         """``[name, accept, reject]`` of each member that was asked, by number."""
         return list(map(list, self._members))
 
-    def of(self, items: Iterable[MatchItem]) -> Iterator[list[Decision]]:
+    def of(self, lists: Iterable[RankedList]) -> Iterator[list[Decision]]:
         """For each list the pairs for which any member found something."""
+        items = (MatchItem(ranked.query, ranked.docs[:MOST_DOCS]) for ranked in lists)
         for reasons in decisions(self._matcher, items):
             yield [
                 [*pair, _LETTERS[reason.verdict], *self._steps(reason, decides=True)]

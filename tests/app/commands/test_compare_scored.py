@@ -82,4 +82,4 @@ def test_not_whole(folders, kragx):
     summary.write_text(summary.read_text().replace('"tables/', '"../tables/'))
     code, _, err = kragx("compare", *folders)
     assert code == 3
-    assert "names no tables" in err
+    assert "leads out of the folder" in err

@@ -46,6 +46,7 @@ MISTAKES = {
     "score results.jsonl --metric recal@5": "알 수 없는 이름 'recal'; 혹시 'recall'인가요?",
     "score results.jsonl --match overlp": "match: 알 수 없는 방법 'overlp'; 혹시 'overlap'인가요?",
     "explain results.jsonl --query q9": "query: results에 'q9' 질문이 없습니다; 혹시 'q1'인가요?",
+    "score wrong.jsonl": "gold[0].txt: 알 수 없는 필드입니다; 혹시 'text'인가요? (나머지는 모두",
     "run broken.yaml": "broken.yaml: 문제 1개\n  match.treshold: ",
     "report nowhere": "nowhere: manifest.json 파일이 없어 결과 폴더가 아닙니다",
 }
@@ -56,6 +57,7 @@ MISTAKES = {
 def test_a_common_mistake(kragx, jsonl, here, monkeypatch, command, way):
     """What goes wrong often is said in the language of the command, by option or variable."""
     jsonl(ROW)
+    jsonl({**ROW, "gold": [{"txt": "가 나 다"}]}, name="wrong.jsonl")
     text = "dataset: results.jsonl\nretrievers: {a: results.jsonl}\n"
     (here / "broken.yaml").write_text(f"{text}match: {{method: overlap, treshold: 1}}\n")
     monkeypatch.setenv("KRAGX_LANG", "ko" if way == "variable" else "en")

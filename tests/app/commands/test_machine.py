@@ -478,7 +478,7 @@ def test_a_folder_that_is_gone(jsonl, tmp_path):
 
 def test_an_error_while_answers_are_kept_is_its_own(here, jsonl, monkeypatch):
     """What fails beside the file of answers is not called a fault of that file."""
-    from kragx.app.retrieving.resuming import partial_answers
+    from kragx.app.retrieving.retrieve_all import partial_answers
     from kragx.data import GoldDataset, Query
 
     path = here / "answers.jsonl"

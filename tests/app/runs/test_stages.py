@@ -11,7 +11,7 @@ import pytest
 from kragx import Doc, GoldDataset, Query, Retrieved, Stage
 from kragx.app import config, pipeline
 from kragx.app.result_folder.written import claimed
-from kragx.app.retrieving.resuming import partial_answers
+from kragx.app.retrieving.retrieve_all import partial_answers
 from kragx.data import Turn
 
 RETRIEVERS = '''

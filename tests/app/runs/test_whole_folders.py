@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from kragx.app import config
-from kragx.app.result_folder.atomic_folder import publish
-from kragx.app.result_folder.lock import locked
+from kragx.app.result_folder.atomic_folder import locked, publish
 from kragx.app.result_folder.opened import opened
 from kragx.app.result_folder.written import claimed
 from kragx.errors import DataError, UsageError

@@ -30,7 +30,7 @@ from kragx import (
 )
 from kragx.app.commands.root import SECTIONS, app
 from kragx.ground import errors
-from kragx.ground.languages import LANGUAGES, catalogue
+from kragx.ground.messages import LANGUAGES, catalogue
 from kragx.ground.printing import in_language, joined, language, listed, message, speaking
 from kragx.metrics import METRICS
 from kragx.report.html_page.page import page_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kragx import diff
-from kragx.report.html_page.diff import write_diff_html
+from kragx.report.html_page.page import write_diff_html
 from tests.accessibility import violations
 from tests.report.browser.conftest import HOSTILE
 
