@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from kragx import evaluate, read_dataset
-from kragx.data.databases import database
+from kragx.workshop.state import store as store_module
 from kragx.data.formats.format import question_record
 from kragx.data.formats.jsonl import write_records
 from kragx.errors import DataError, UsageError
@@ -394,7 +394,7 @@ def test_interrupted(tmp_path, monkeypatch, place):
         if place == "secret":
             patch.setattr(Workshop, "secret", property(interrupt))
         else:
-            patch.setattr(database, "insert_rows", interrupt)
+            patch.setattr(store_module, "insert_rows", interrupt)
         with pytest.raises(KeyboardInterrupt):
             open_workshop(made, shop)
     open_workshop(made, shop)
