@@ -5,14 +5,13 @@ from collections.abc import Callable, Sequence
 from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.candidates import CUT, LabellingPlan
-from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.pairs.standing import Copies
 from kragx.workshop.questions.words import content_words
 from kragx.workshop.queue.queue import Queue
 from kragx.workshop.queue.suggestions import Suggester, SuggestionSource
 from kragx.workshop.services.conflicts import Conflicts
 from kragx.workshop.services.context import Context
-from kragx.workshop.services.judging import Judging
-from kragx.workshop.services.marks import Marks
+from kragx.workshop.services.judging import Judging, Marks
 from kragx.workshop.services.passages import Passages
 from kragx.workshop.services.people import People
 from kragx.workshop.services.progress import Progress

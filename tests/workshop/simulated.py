@@ -8,9 +8,8 @@ import numpy as np
 
 from kragx.data import Doc
 from kragx.workshop.pairs.candidates import LabellingPlan, asking_uid
-from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.queue.convergence import stopping_estimate
-from kragx.workshop.queue.queue import JudgingTurn, Queue
+from kragx.workshop.pairs.standing import Copies
+from kragx.workshop.queue.queue import JudgingTurn, Queue, stopping_estimate
 from kragx.workshop.state.records import Judgement, Question, StoredRecord, SuggestedDocument
 from kragx.workshop.state.state import State
 

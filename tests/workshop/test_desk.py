@@ -12,8 +12,7 @@ from kragx.workshop.folder.starting import start
 from kragx.workshop.queue.suggestions import SuggestionSource
 from kragx.workshop.services.conflicts import DecisionForm
 from kragx.workshop.services.context import ClashError, RefusedError, UnknownError
-from kragx.workshop.services.judging import JudgementForm, NextForm, UndoForm
-from kragx.workshop.services.marks import MarkForm
+from kragx.workshop.services.judging import JudgementForm, MarkForm, NextForm, UndoForm
 from kragx.workshop.services.passages import DocumentForm
 from kragx.workshop.services.people import PersonForm
 from kragx.workshop.services.questions import (

@@ -11,7 +11,7 @@ from kragx.data import Doc
 from kragx.errors import UsageError
 from kragx.workshop.desk import Desk
 from kragx.workshop.folder.folder import Workshop
-from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.pairs.standing import Copies
 from kragx.workshop.queue.draw import LotFeed, lot_workshop
 from kragx.workshop.services.judging import JudgementForm
 from kragx.workshop.state.records import Judgement, Person, new_uid

@@ -1,6 +1,6 @@
 """Guidelines as a tree of tags and texts."""
 
-from kragx.workshop.services.markdown_tree import tree
+from kragx.workshop.services.passages import tree
 
 
 def test_markup_is_text_and_links_are_words():

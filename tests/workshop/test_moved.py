@@ -11,7 +11,7 @@ from kragx.workshop.exchange.importing import import_file
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.folder.starting import start
 from kragx.workshop.moving import move
-from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.pairs.standing import Copies
 from kragx.workshop.releases.making import ready
 from kragx.workshop.services.judging import JudgementForm
 from kragx.workshop.state.state import State

@@ -3,10 +3,10 @@
 import pytest
 
 from kragx.data import Doc, GoldDataset, as_corpus
-from kragx.workshop.folder.documents import Documents
-from kragx.workshop.folder.incoming import incoming
+from kragx.workshop.folder.folder import Documents
 from kragx.workshop.folder.places import place_of
-from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.folder.starting import incoming
+from kragx.workshop.pairs.standing import Copies
 from kragx.workshop.releases.making import ready
 from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.state import State

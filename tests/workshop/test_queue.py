@@ -9,9 +9,8 @@ import pytest
 
 from kragx.data import Doc
 from kragx.workshop.pairs.candidates import LabellingPlan, asking_uid
-from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.queue.convergence import stopping_estimate
-from kragx.workshop.queue.queue import JudgingTurn, NothingToJudge, Queue
+from kragx.workshop.pairs.standing import Copies
+from kragx.workshop.queue.queue import JudgingTurn, NothingToJudge, Queue, stopping_estimate
 from kragx.workshop.state.records import Judgement, Person, Question, SuggestedDocument, now
 from kragx.workshop.state.state import State
 from kragx.workshop.state.store import RecordStore

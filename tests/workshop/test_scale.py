@@ -2,7 +2,7 @@
 
 import pytest
 
-from kragx.workshop.pairs.scale import gold_grade, people_grade
+from kragx.workshop.pairs.standing import gold_grade, people_grade
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The search of a workshop, and which documents are copies."""
 
 from kragx.data import Doc
-from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.pairs.standing import Copies
 from kragx.workshop.services.passages import PassageIndex
 from tests.thoroughness import all_cases
 

@@ -9,8 +9,7 @@ from kragx.errors import DataError, UsageError
 from kragx.judging.store import Store as JudgementStore
 from kragx.workshop.state.records import Judgement, Person, Question, Release, SuggestedDocument
 from kragx.workshop.state.state import State
-from kragx.workshop.state.store import RecordStore
-from kragx.workshop.state.tables import schema
+from kragx.workshop.state.store import RecordStore, schema
 from tests.waiting import wait_until
 
 

@@ -12,10 +12,9 @@ from kragx.data import Doc, GoldDataset, Retrieved, Run
 from kragx.errors import UsageError
 from kragx.workshop.commands.workshop import sources
 from kragx.workshop.pairs.candidates import LabellingPlan
-from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.pairs.standing import Copies
 from kragx.workshop.queue import suggestions
-from kragx.workshop.queue.convergence import stopping_estimate
-from kragx.workshop.queue.queue import Queue
+from kragx.workshop.queue.queue import Queue, stopping_estimate
 from kragx.workshop.queue.suggestions import Suggester, SuggestionSource
 from kragx.workshop.state.records import Judgement, Question
 from kragx.workshop.state.state import State

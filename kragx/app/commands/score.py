@@ -24,6 +24,7 @@ from kragx.report.csv_files import means_csv, queries_csv
 
 if TYPE_CHECKING:
     from kragx.comparison import Failures
+    from kragx.evaluation.evaluation import Evaluation
 
 
 def score(

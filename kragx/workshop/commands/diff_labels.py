@@ -42,7 +42,7 @@ def labelled_difference(
         DataError: a question or document has no text.
     """
     from kragx.workshop.folder.folder import Workshop
-    from kragx.workshop.pairs.duplicates import Copies
+    from kragx.workshop.pairs.standing import Copies
     from kragx.workshop.queue.draw import LotFeed, lot_workshop
     from kragx.workshop.state.state import State
 

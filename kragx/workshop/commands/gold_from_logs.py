@@ -10,7 +10,7 @@ from kragx.app.commands.output import show, written
 from kragx.data.formats.format import question_record
 from kragx.data.formats.jsonl import write_records
 from kragx.ground.errors import UsageError
-from kragx.workshop.commands.workshop_folder import check_new
+from kragx.workshop.commands.workshop import check_new
 
 _DRAWING, _MASKING = "Which are drawn", "What is masked"
 

@@ -1,15 +1,68 @@
 """`kragx gold questions`: questions for a gold set, from templates or a model."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
+from kragx.data import GoldDataset, read_dataset
 from kragx.data.formats.gold import write_gold
 from kragx.ground.errors import DataError, UsageError
-from kragx.workshop.commands.workshop_folder import check_new
+from kragx.ground.printing import Line, message
+from kragx.workshop.commands.workshop import check_new
+
+if TYPE_CHECKING:
+    from kragx.app.config import RunConfig
+    from kragx.data.gold_source import GoldSource
+    from kragx.workshop.questions import WrittenQuestions
+
+_NO_GOLD_SET = "there is no gold set yet"
+_LACKING = {"dataset": {"path": _NO_GOLD_SET}, "retrievers": {"none": {"run": _NO_GOLD_SET}}}
+"""What a config need not have before there is a question."""
+
+
+def _read_config(
+    config: Path | None, settings: Sequence[str], *, judge: bool
+) -> tuple["RunConfig | None", "GoldSource | None"]:
+    """A config whose judge writes, and its dataset; without a judge it is data, which is read."""
+    from kragx.app.config import load, load_dataset_config
+
+    if settings and (config is None or not judge):
+        raise UsageError("--set: belongs to the config of --from model")
+    if config is None:
+        return None, None
+    if not judge:
+        return None, load_dataset_config(config, _LACKING)
+    loaded = load(config, settings, lacking=_LACKING)
+    return loaded, loaded.dataset
+
+
+def _write(
+    config: "RunConfig | None", corpus: str, n: int, *, dry_run: bool, **options: Any
+) -> "WrittenQuestions | None":
+    """Have a config's judge write questions; None where that is only counted."""
+    from kragx.app.config import filled
+    from kragx.app.run_summary import judging_plan
+    from kragx.ground import printing
+    from kragx.ground.secrets import Secrets
+    from kragx.judging import read_judge
+    from kragx.judging.reading import adjusted
+    from kragx.workshop.questions import write_questions
+
+    secrets = Secrets.of() if config is None else config.secrets
+    judge_options = None if config is None else config.judge
+    with secrets.guarding():
+        judge = read_judge(None if judge_options is None else filled(judge_options))
+        judge = adjusted(judge, secrets=secrets, dry_run=dry_run or None)
+        result = write_questions(corpus, judge, n, **options)
+    if not dry_run:
+        return result
+    rewriting = message("a question that falls is written anew, and its calls come on top")
+    printing.show([*judging_plan(judge.plans), Line(rewriting)])
+    return None
 
 
 def questions(
@@ -67,44 +120,52 @@ def questions(
     model: written by the config's judge, and dropped where they are good for nothing; interrupted,
     it goes on where it was.
     """
-    from kragx.workshop.commands.gold_written import material, write
     from kragx.workshop.questions import QuestionSet, make_questions, read_templates
 
-    of_model = opt.given_options(unanswerable=unanswerable, several=several)
+    of_model = opt.given_options(
+        unanswerable=unanswerable, several=several, dry_run=dry_run or None
+    )
     of_templates = opt.given_options(templates=templates, most_per_template=most_per_template)
-    unread = {
-        "templates": of_model | opt.given_options(dry_run=dry_run or None),
-        "model": of_templates,
-    }[origin]
     # An option of the other origin is no harmless extra: somebody thinks that it does something.
-    for name in unread:
+    for name in of_model if origin == "templates" else of_templates:
         option = name.replace("_", "-")
         raise UsageError("--{option}: of no use with --from {origin}", option=option, origin=origin)
-    loaded, texts, there, targets = material(
-        config, settings or (), corpus, existing, judge=origin == "model"
-    )
+    loaded, dataset = _read_config(config, settings or (), judge=origin == "model")
+    texts = corpus or (dataset and dataset.corpus)
+    if texts is None:
+        remedy = "name it with --corpus, or as dataset.corpus in the config"
+        raise UsageError("there is no corpus to make questions from", remedy=remedy)
+    # The config's own gold set need not be there yet: questions are made before it.
+    there: GoldDataset | tuple[()] = ()
+    if existing is not None:
+        there = read_dataset(str(existing))
+    elif dataset is not None and Path(dataset.path).exists():
+        there = read_dataset(dataset.path, **dataset.how)
     if not dry_run:  # which writes nothing
         if out is None:
             raise UsageError("--out: name the file that the questions go to")
         check_new("--out", out)
+    targets = (dataset and dataset.targets) or {}
+    shares = {name: targets[name] for name in ("difficulty", "query_type") if name in targets}
     common: dict[str, Any] = {
         "existing": there,
-        "targets": targets,
+        "targets": shares,
         "most_leak": most_leak,
         "seed": seed,
     }
     result: QuestionSet | None
     if origin == "model":
-        result = write(loaded, texts, n, dry_run=dry_run, **of_model, **common)
+        common |= of_model
+        result = _write(loaded, str(texts), n, **{"dry_run": False, **common})
     else:
-        question_templates = None if templates is None else read_templates(templates)
-        most_of = opt.given_options(most_per_template=most_per_template)
-        result = make_questions(texts, question_templates, n, **most_of, **common)
+        if templates is not None:
+            of_templates["templates"] = read_templates(templates)
+        result = make_questions(str(texts), n=n, **of_templates, **common)
     if result is None:
         return
     show(format, result.describe, result.to_dict)
     assert out is not None  # it was checked
     if not result.questions:
-        raise DataError("no question can be made", path=texts)
+        raise DataError("no question can be made", path=str(texts))
     write_gold(result.dataset, out)
     written([out])

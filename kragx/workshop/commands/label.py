@@ -75,7 +75,7 @@ def label(
 
     With a rubric's file (--rubric FILE.yaml) its words are shown, and its scale is the default.
     """
-    from kragx.workshop.folder import samples, starting
+    from kragx.workshop.folder import starting
     from kragx.workshop.folder.folder import FILE, Workshop
 
     if str(file) == "-" or file.suffix == ".gz":
@@ -129,8 +129,8 @@ def label(
             settings["grades"] = {}
         sample = replace(sample, settings=settings)
         # What no workshop can be made of is said before the sample is written.
-        samples.scale_of(sample, "en")
-        samples.documents_of(sample)
+        starting.scale_of(sample, "en")
+        starting.documents_of(sample)
         sample.write(sample_file)
     if not is_made:
         starting.start(folder, sample=sample_file)

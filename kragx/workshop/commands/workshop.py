@@ -1,22 +1,53 @@
-"""`kragx workshop`: the page on which a gold set is made and judged."""
+"""`kragx workshop`: the page on which a gold set is made and judged; how its folder is opened."""
 
 import webbrowser
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kragx.app.commands import options as opt
+from kragx.app.environment import load_env
 from kragx.ground.errors import KragxError, UsageError, needing
 from kragx.ground.printing import joined, message, put, say, visible
-from kragx.workshop.commands.workshop_folder import workshop_of
 
 if TYPE_CHECKING:
     from kragx.workshop.folder.folder import Workshop
     from kragx.workshop.queue.suggestions import SuggestionSource
     from kragx.workshop.state.state import State
+
+
+def workshop_of(folder: Path) -> "Workshop":
+    """The workshop of a folder, whose `.env` may hold what its database's address names.
+
+    Raises:
+        DataError: there is no workshop in it, or a line of `.env` sets no variable.
+        ConfigError: its workshop.yaml holds mistakes.
+    """
+    from kragx.workshop.folder.folder import Workshop
+
+    load_env(folder)
+    return Workshop.open(folder)
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[tuple["Workshop", "State"]]:
+    """The workshop of a folder with what its database holds."""
+    from kragx.workshop.state.state import State
+
+    workshop = workshop_of(folder)
+    with workshop.store() as store:
+        yield workshop, State(store)
+
+
+def check_new(option: str, path: Path | None) -> None:
+    """Refuse to write over a file: somebody may have gone over what is in it."""
+    if path is not None and path.exists():
+        problem = f"{option}: {path} exists, and somebody may have changed it"
+        raise UsageError(problem, remedy="name another file")
+
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 

@@ -20,8 +20,7 @@ from kragx.data.formats.cells import csv_line
 from kragx.data.formats.jsonl import open_text, to_json, write_records
 from kragx.data.formats.trec import write_qrels
 from kragx.ground.printing import Line, Part, Result, counted, message
-from kragx.workshop.pairs.scale import USUAL_TOP
-from kragx.workshop.pairs.standing import standing
+from kragx.workshop.pairs.standing import USUAL_TOP, standing
 from kragx.workshop.state import records
 from kragx.workshop.state.state import State
 

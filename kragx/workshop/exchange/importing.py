@@ -29,7 +29,7 @@ from kragx.workshop.exchange.exporting import (
 )
 from kragx.workshop.names import check_unlike, people_called, the_person
 from kragx.workshop.pairs.moved import rows_of_moved
-from kragx.workshop.pairs.scale import check_fits
+from kragx.workshop.pairs.standing import check_fits
 from kragx.workshop.state import records
 
 _COLUMNS = (*SHEET, "detail", "rank", "score")

@@ -1,28 +1,44 @@
-"""The folder of a workshop, made."""
+"""The folder of a workshop, made; and what it begins with.
+
+A gold set's way in are its questions, and its grades as judgements of a file; of a sample that
+`kragx judge label` draws, its pairs.
+"""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from kragx.agreement.sample import read_sample
+from kragx.agreement.labels import Labels, read_scale
+from kragx.agreement.sample import Sample, read_sample
 from kragx.data import Doc, GoldDataset, as_corpus, read_dataset
 from kragx.data.documents import doc_record
+from kragx.data.forbidden import FORBIDDEN
+from kragx.data.formats.format import query_record
 from kragx.data.formats.jsonl import make_folder, open_text, read_text, write_records
+from kragx.data.gold import Gold, Query
 from kragx.data.korean import is_korean
 from kragx.data.yaml_text import yaml_mapping
-from kragx.ground.errors import UsageError
+from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import to_jsonable
 from kragx.ground.printing import Line, Part, Result, message
-from kragx.workshop.folder.documents import Documents
-from kragx.workshop.folder.folder import DATABASE, FILE, GUIDELINES, SECRET, Workshop
-from kragx.workshop.folder.incoming import incoming
-from kragx.workshop.folder.samples import SCALES, documents_of, records_of, scale_of
-from kragx.workshop.folder.settings import Language, settings_of
+from kragx.judging.rubric import RUBRICS
+from kragx.workshop.folder.folder import (
+    DATABASE,
+    FILE,
+    GUIDELINES,
+    SECRET,
+    Documents,
+    Language,
+    Workshop,
+    settings_of,
+)
+from kragx.workshop.folder.places import place_of
+from kragx.workshop.pairs.standing import people_grade
 from kragx.workshop.state.records import (
     Judgement,
     Person,
@@ -30,6 +46,200 @@ from kragx.workshop.state.records import (
     StoredRecord,
     SuggestedDocument,
 )
+
+SCALES: Mapping[str, Mapping[int, str]] = {
+    "en": {
+        0: "Not related",
+        1: "Same subject, no answer",
+        2: "Part of the answer",
+        3: "Answers it fully",
+    },
+    "ko": {
+        0: "관련 없음",
+        1: "주제만 같고 답은 없음",
+        2: "답의 일부가 있음",
+        3: "이 글로 모두 답이 됨",
+    },
+}
+"""What stands on the page's buttons, short enough for a phone's; the guidelines say more."""
+
+
+def documents_of(sample: Sample) -> dict[str, Doc]:
+    """The documents of a sample by id.
+
+    Raises:
+        DataError: an id has two texts.
+    """
+    documents: dict[str, Doc] = {}
+    for pair in sample.items:
+        doc = documents.setdefault(pair.document_id, Doc(pair.document_id, pair.document))
+        if doc.text != pair.document:
+            problem = f"the document {pair.document_id!r} has two texts"
+            raise DataError(problem, field="--sample", remedy="draw from one corpus alone")
+    return documents
+
+
+def records_of(sample: Sample, person: Person) -> list[StoredRecord]:
+    """The questions of a sample, and its pairs as suggestions, in its order."""
+    texts = {pair.query_id: pair.query for pair in sample.items}
+    questions = [
+        Question(uid=uid, person=person.uid, text=text, origin="file")
+        for uid, text in texts.items()
+    ]
+    pairs = [
+        SuggestedDocument(question=pair.query_id, document=pair.document_id, origin="source")
+        for pair in sample.items
+    ]
+    return [*questions, *pairs]
+
+
+def scale_of(sample: Sample, language: str) -> dict[int, str]:
+    """What the labels of a sample mean.
+
+    Raises:
+        UsageError: they do not begin with 0, as a workshop's do.
+    """
+    scale = read_scale(sample.settings.get("scale", "0-3"), Labels({}))
+    if scale.low != 0:
+        remedy = "draw a sample with --scale 0-3"
+        raise UsageError(
+            message("{scale}: a workshop's grades begin with 0", scale=scale),
+            field="scale",
+            remedy=remedy,
+        )
+    words = sample.settings.get("grades")
+    if words is not None:  # of a rubric of the judge's own
+        return {grade: words.get(str(grade), str(grade)) for grade in scale.labels}
+    words = RUBRICS[f"{sample.settings.get('asks', 'relevance')}-{language}-1"].grades
+    # A scale of another length than the rubric's has no words: nobody knows which would fit.
+    same = len(words) == len(scale.labels)
+    return {grade: words[grade] if same else str(grade) for grade in scale.labels}
+
+
+def incoming(
+    dataset: GoldDataset, person: Person, documents: Mapping[str, Doc], top: int | None
+) -> list[StoredRecord]:
+    """The records of a gold set, in the order in which they are to be stored.
+
+    A question keeps its id. A gold item that is just a document of the corpus with a grade that
+    people of this scale could have given, and maybe a stretch of it, is a judgement; whatever says
+    more, or something else, stays in `Question.gold` as it is.
+
+    Args:
+        dataset: what comes.
+        person: whose judgements its grades are.
+        documents: of the corpus.
+        top: the highest grade of the scale; with None, questions alone come.
+
+    Raises:
+        DataError: a question has no text, and nobody could judge for it.
+    """
+    records: list[StoredRecord] = []
+    for query in dataset:
+        if not query.text:
+            problem = f"the question {query.id!r} has no text"
+            remedy = "name a gold set with the questions' texts"
+            raise DataError(problem, path=dataset.name, field="query", remedy=remedy)
+        judged: list[Judgement] = []
+        rest: list[Gold] = []
+        for gold in () if top is None else query.gold:
+            judgement = _judgement(query, gold, person, documents, top)
+            # A second item of one document has no place in judgements, of which the newest counts.
+            if judgement is None or judgement.document in {row.document for row in judged}:
+                rest.append(gold)
+            else:
+                judged.append(judgement)
+        question = question_of(replace(query, gold=tuple(rest)), person)
+        records.append(question)
+        suggested = dict.fromkeys([*(row.document for row in judged), *question.sources])
+        records += (
+            SuggestedDocument(
+                question=query.id, document=document, origin="source", detail=person.name
+            )
+            for document in suggested
+            if document in documents
+        )
+        records += judged
+    return records
+
+
+def question_of(query: Query, person: Person) -> Question:
+    """The question of a query with the gold that it keeps."""
+    record, metadata = query_record(query), dict(query.metadata)
+    if query.expected_doc_types:
+        metadata["expected_doc_types"] = list(query.expected_doc_types)
+    # What a question has a field for leaves the metadata; a value of another type is somebody's
+    # own, and stays.
+    difficulty, sources = metadata.get("difficulty"), metadata.get("sources")
+    if isinstance(difficulty, str):
+        del metadata["difficulty"]
+    if isinstance(sources, list) and all(isinstance(source, str) for source in sources):
+        del metadata["sources"]
+    return Question(
+        uid=query.id,
+        person=person.uid,
+        text=query.text or "",
+        origin=_origin(metadata.get("made_by")),
+        query_type=query.query_type,
+        difficulty=difficulty if isinstance(difficulty, str) else None,
+        reference=query.reference,
+        answerable=query.answerable,
+        sources=tuple(sources) if "sources" not in metadata and sources else (),
+        gold=tuple(record["gold"]),
+        metadata=metadata,
+        forbidden=None if query.forbidden is None else tuple(record[FORBIDDEN]),
+        history=tuple(turn.to_dict() for turn in query.history),
+        weight=query.weight,
+        inclusion=query.inclusion,
+    )
+
+
+def _origin(made_by: object) -> str:
+    """What made a question, as `kragx gold questions` notes it."""
+    if made_by is None:
+        return "file"
+    return "template" if isinstance(made_by, Mapping) and "template" in made_by else "model"
+
+
+def _judgement(
+    query: Query, gold: Gold, person: Person, documents: Mapping[str, Doc], top: int | None
+) -> Judgement | None:
+    """What an item says as a judgement; None if a judgement cannot say all of it."""
+    document = documents.get(gold.id) if gold.id is not None else None
+    if document is None or gold.id is None or gold.alternatives or top is None:
+        return None
+    grade = people_grade(gold.grade, top)
+    if grade is None:
+        return None
+    text, spans = document.text or "", _spans(gold, document)
+    if spans is None:
+        return None
+    evidence = text[slice(*spans[0])] if spans else text
+    if gold.text is not None and gold.text not in (text, evidence):
+        return None
+    return Judgement(
+        question=query.id,
+        document=gold.id,
+        person=person.uid,
+        grade=grade,
+        spans=spans,
+        purpose="import",
+    )
+
+
+def _spans(gold: Gold, document: Doc) -> tuple[tuple[int, int], ...] | None:
+    """The stretch of a document that an item is about; None where its metadata say more."""
+    source, first = place_of(document)
+    length = len(document.text or "")
+    match dict(gold.metadata):
+        case {"source": name, "start": int() as start, "end": int() as end, **rest} if (
+            name == source and not rest and first <= start < end <= first + length
+        ):
+            stretch = (start - first, end - first)
+            return (stretch,) if stretch != (0, length) else ()  # all of it is no stretch
+        case metadata:
+            return None if metadata else ()
+
 
 CORPUS = "corpus.jsonl"  # what the folder itself holds
 _IGNORED = f"{DATABASE}\n{DATABASE}-*\n{SECRET}\n"

@@ -15,7 +15,7 @@ from kragx.evaluation.calls.logs import LoggedQuestion
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import to_jsonable
 from kragx.ground.printing import Line, Part, Result, joined, message, percent, warning
-from kragx.workshop.folder.settings import Language
+from kragx.workshop.folder.folder import Language
 from kragx.workshop.folder.starting import Started, start
 from kragx.workshop.logs.folding import N_TURNS, Ask, FoldedQuestion, fields_of
 from kragx.workshop.logs.masks import Masker

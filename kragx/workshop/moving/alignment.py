@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kragx.data.lists import ranges
-from kragx.workshop.moving.letters import Codes, whole_grams
+from kragx.workshop.moving.blocks import Codes, whole_grams
 
 STEP = 4
 """Of the grams of gold every fourth is looked up; of the corpus all."""

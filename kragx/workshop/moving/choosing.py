@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from kragx.ground.printing import message
-from kragx.workshop.moving.letters import GRAM, Bools
+from kragx.workshop.moving.blocks import GRAM, Bools
 from kragx.workshop.moving.places import Chunk, Place
 from kragx.workshop.moving.probes import FEWEST, GoldProbe
 

@@ -29,9 +29,14 @@ from kragx.ground.printing import (
     warning,
 )
 from kragx.workshop.moving.choosing import Verdict
-from kragx.workshop.moving.forbidden import forbidden_docs, forbidden_moved
 from kragx.workshop.moving.probes import probes_of
-from kragx.workshop.moving.rebuild import MoveOption, option_of, rebuilt
+from kragx.workshop.moving.rebuild import (
+    MoveOption,
+    forbidden_docs,
+    forbidden_moved,
+    option_of,
+    rebuilt,
+)
 from kragx.workshop.moving.search import search
 
 MEANING: Mapping[Verdict, str] = {

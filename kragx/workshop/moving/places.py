@@ -14,8 +14,7 @@ import numpy as np
 from kragx.data.lists import Ints
 from kragx.workshop.folder.places import origin_of
 from kragx.workshop.moving.alignment import LEAST, PUT_IN, LetterRun
-from kragx.workshop.moving.blocks import Block
-from kragx.workshop.moving.letters import GRAM, Bools, letters
+from kragx.workshop.moving.blocks import GRAM, Block, Bools, letters
 from kragx.workshop.moving.probes import FEWEST, GoldProbe
 
 AGAINST = 32

@@ -15,8 +15,7 @@ from kragx.data import Doc, normalise
 from kragx.data.forbidden import stretch_of
 from kragx.data.lists import Ints
 from kragx.workshop.folder.places import origin_of, place_of
-from kragx.workshop.moving.blocks import Block, blocks
-from kragx.workshop.moving.letters import GRAM, Codes, Known, letters, whole_grams
+from kragx.workshop.moving.blocks import GRAM, Block, Codes, Known, blocks, letters, whole_grams
 
 AROUND = 128
 """Letters on either side of a gold text by which places of the same text are told apart."""

@@ -12,9 +12,18 @@ from kragx.data import Doc
 from kragx.data.lists import Ints, ranges
 from kragx.ground.printing import message
 from kragx.workshop.moving.alignment import STEP, align
-from kragx.workshop.moving.blocks import MARGIN, Block, blocks
+from kragx.workshop.moving.blocks import (
+    GRAM,
+    MANY,
+    MARGIN,
+    Block,
+    Bools,
+    Hashes,
+    Known,
+    blocks,
+    whole_grams,
+)
 from kragx.workshop.moving.choosing import PlaceChoice, choose
-from kragx.workshop.moving.letters import GRAM, MANY, Bools, Hashes, Known, whole_grams
 from kragx.workshop.moving.places import Chunk, Place
 from kragx.workshop.moving.probes import GoldProbe, content, key_of
 

@@ -1,12 +1,113 @@
-"""What all that people have said of a pair comes to."""
+"""What all that people have said of a pair comes to, and what that is in a gold file.
 
-from collections.abc import Callable, Collection, Iterable
+Copies are documents that say the same in the same words: shown once, judged once. A grade of one is
+a grade of all of them, and in a release they are one gold item with alternatives. So nothing is a
+copy that somebody might grade otherwise: all words are the same, in the same order. White space,
+punctuation, case and Unicode form are no difference. Whoever is shown two of a kind loses seconds;
+two that are wrongly one spoil a gold set.
+
+In a gold file any grade above 0 is relevant. On the usual scale of 0 to 3 a 1 is the same subject
+but no answer: whoever wrote it as a 1 into a gold file would have every metric count it as found.
+So 0 and 1 become 0, 2 becomes 1 (relevant) and 3 becomes 2 (highly relevant), which are the grades
+of managed gold sets. On any other scale all but 0 is relevant, and grades stay as they are.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import chain
+from math import inf
 from typing import Literal
 
+from kragx.data import Doc, tokenizer
+from kragx.ground.errors import UsageError
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import State
+
+USUAL_TOP = 3
+"""The highest grade of the usual scale."""
+
+
+def relevant_from(top: int) -> int:
+    """The least grade of a scale from 0 to `top` that is relevant."""
+    return 2 if top == USUAL_TOP else 1
+
+
+def gold_grade(grade: float, top: int) -> float:
+    """The grade in a gold file of what people graded so; 0 for what is not relevant."""
+    return float(max(0, grade - relevant_from(top) + 1))
+
+
+def people_grade(grade: float, top: int) -> int | None:
+    """The grade of people that a gold file's grade stands for; None where the scale has none."""
+    if grade <= 0:
+        return 0
+    scaled = grade + relevant_from(top) - 1
+    return int(scaled) if float(scaled).is_integer() and scaled <= top else None
+
+
+class GradeError(UsageError):
+    """A grade that is not on the scale."""
+
+    code = "grade"
+
+
+class EvidenceError(UsageError):
+    """Evidence that is not in the text."""
+
+    code = "spans"
+
+
+def check_fits(
+    grade: int | None, scale: Collection[int], spans: Iterable[Sequence[int]], text: str | None
+) -> None:
+    """Check what somebody says of a document.
+
+    Args:
+        grade: None for none.
+        scale: the grades that there are.
+        spans: the evidence, as [start, end) in characters.
+        text: of the document; None where it is not known.
+
+    Raises:
+        GradeError: the grade is not on the scale.
+        EvidenceError: the evidence is not in the text.
+    """
+    if grade is not None and grade not in scale:
+        problem, remedy = f"{grade} is not on the scale", f"write 0 to {max(scale)}"
+        raise GradeError(problem, field="grade", remedy=remedy)
+    length = inf if text is None else len(text)
+    for start, end in spans:
+        if not 0 <= start < end <= length:
+            problem = f"[{start}, {end}] is no stretch of a text of {length} characters"
+            raise EvidenceError(problem, field="spans", remedy="write from and to, as [[0, 25]]")
+
+
+class Copies:
+    """Which documents of a corpus are copies of which; the first of them stands for all.
+
+    Args:
+        docs: the corpus, by id; a text without a word is a copy of none.
+    """
+
+    def __init__(self, docs: Mapping[str, Doc]) -> None:
+        of_words: defaultdict[bytes, list[str]] = defaultdict(list)
+        texts = tokenizer("unicode").tokens(doc.text or "" for doc in docs.values())
+        for doc_id, words in zip(docs, texts):
+            if words:  # a hash: of a large corpus the words are not to be held
+                joined = "\x1f".join(words).encode("utf-8", "surrogatepass")
+                of_words[blake2b(joined, digest_size=16).digest()].append(doc_id)
+        groups = (tuple(members) for members in of_words.values() if len(members) > 1)
+        self._members = {member: members for members in groups for member in members}
+
+    def first(self, doc_id: str) -> str:
+        """The document that stands for this one: itself where it has no copy."""
+        return self.all(doc_id)[0]
+
+    def all(self, doc_id: str) -> tuple[str, ...]:
+        """A document and all its copies, the one that stands for them first."""
+        return self._members.get(doc_id, (doc_id,))
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,8 @@ from kragx.data import Doc, Query
 from kragx.data.formats.jsonl import make_folder, read_records
 from kragx.ground.errors import UsageError
 from kragx.workshop.folder.folder import FILE
-from kragx.workshop.folder.incoming import question_of
-from kragx.workshop.folder.starting import CORPUS, start
-from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.pairs.scale import relevant_from
-from kragx.workshop.pairs.standing import Standing, standing
+from kragx.workshop.folder.starting import CORPUS, question_of, start
+from kragx.workshop.pairs.standing import Copies, Standing, relevant_from, standing
 from kragx.workshop.state.records import StoredRecord, SuggestedDocument
 from kragx.workshop.state.state import State
 

@@ -24,10 +24,9 @@ from kragx.data.validation import Validation, validate
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.printing import Line, Part, Result, counted, joined, message, warning
 from kragx.workshop.folder.folder import Workshop
-from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.pairs.standing import Copies
 from kragx.workshop.releases.making import LeftOut
-from kragx.workshop.releases.next import Next, next_release
-from kragx.workshop.releases.notes import notes
+from kragx.workshop.releases.next import Next, next_release, notes
 from kragx.workshop.state import records
 from kragx.workshop.state.state import State
 

@@ -3,10 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kragx.workshop.pairs.conflicts import conflicts
+from kragx.workshop.pairs.candidates import conflicts
 from kragx.workshop.pairs.standing import verdicts
-from kragx.workshop.services.context import Context, Plain, plain_judgement
-from kragx.workshop.services.forms import get, post
+from kragx.workshop.services.context import Context, Plain, get, plain_judgement, post
 from kragx.workshop.services.judging import JudgementForm
 from kragx.workshop.state.records import Person
 from kragx.workshop.state.state import Pair

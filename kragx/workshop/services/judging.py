@@ -1,4 +1,4 @@
-"""Pairs to judge, and what people say of them."""
+"""Pairs to judge, what people say of them, and what they mark as not to be shown."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
@@ -8,17 +8,23 @@ from pydantic import BeforeValidator, Field
 from kragx.data.formats.jsonl import foreign_json
 from kragx.ground.errors import UsageError
 from kragx.workshop.pairs.moved import ORIGIN
-from kragx.workshop.pairs.scale import check_fits
+from kragx.workshop.pairs.standing import check_fits
 from kragx.workshop.questions.words import word_places
 from kragx.workshop.queue.queue import JudgingTurn, NothingToJudge
 from kragx.workshop.services.context import (
     ClashError,
     Context,
+    Id,
+    Label,
     Plain,
+    RequestForm,
+    Uid,
+    Words,
+    get,
     plain_judgement,
     plain_question,
+    post,
 )
-from kragx.workshop.services.forms import Id, RequestForm, Uid, Words, get, post
 from kragx.workshop.state.records import Judgement, Person
 
 _Span = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
@@ -210,3 +216,54 @@ def _joined_spans(spans: list[list[int]]) -> tuple[tuple[int, int], ...]:
         else:
             merged.append((start, end))
     return tuple(merged)
+
+
+FORBIDDEN = "forbidden"
+"""The kind of what is forbidden without one."""
+
+
+class MarkForm(RequestForm):
+    """That a document must not come for a question, and as what; without that, that it may."""
+
+    uid: Uid
+    question: Id
+    document: Id
+    why: Label | None = None
+    note: Words = ""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Marks, beside the grades."""
+
+    context: Context
+
+    @post("marks")
+    def mark(self, person: Person, form: MarkForm) -> Plain:
+        """Store that a document must not come for a question, or that it may again.
+
+        It is no judgement: what the person says of its relevance stays, and so do others' marks.
+
+        Raises:
+            UnknownError: there is no such question or document.
+            ClashError: the question was dropped, or the uid is another judgement's.
+        """
+        context, state = self.context, self.context.state
+        with state.lock:
+            context.question(form.question)
+            context.document(form.document)
+            before = state.mark((form.question, form.document), person.uid)
+            mark = Judgement(
+                uid=form.uid,
+                question=form.question,
+                document=form.document,
+                person=person.uid,
+                kind="forbidden" if form.why else "allowed",
+                why=form.why or (FORBIDDEN if before is None else before.why),
+                note=form.note,
+            )
+            context.store(mark)
+            copies = context.copies.all(form.document)
+            # A mark on a copy is shown on all of them, so taking one back may leave another.
+            left = state.marked_by(person.uid, form.question, copies)
+        return {"stored": True, "mark": left and {"why": left.why, "note": left.note}}

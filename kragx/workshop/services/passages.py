@@ -1,14 +1,58 @@
 """The documents of the corpus: read, searched, and with what stands around them."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
 
 from kragx.data import Doc, tokenizer
 from kragx.workshop.questions.words import word_places
-from kragx.workshop.services.context import Context, Plain, plain_judgement
-from kragx.workshop.services.forms import Id, RequestForm, Words, get
-from kragx.workshop.services.markdown_tree import tree
+from kragx.workshop.services.context import (
+    Context,
+    Id,
+    Plain,
+    RequestForm,
+    Words,
+    get,
+    plain_judgement,
+)
 from kragx.workshop.state.records import Person
+
+_TAGS = {"fence": "pre", "code_block": "pre", "code_inline": "code", "hr": "hr", "hardbreak": "br"}
+
+
+@lru_cache(maxsize=4)
+def tree(text: str) -> list[Any]:
+    """Its nodes: a text is a string, all else ``{"tag", "children"}``.
+
+    HTML within is text; of a link its words are shown, and of a picture what stands for it.
+    """
+    from markdown_it import MarkdownIt
+    from markdown_it.tree import SyntaxTreeNode
+
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    return list(_nodes(SyntaxTreeNode(parser.parse(text)).children))
+
+
+def _nodes(nodes: Any) -> Iterator[Any]:
+    for node in nodes:
+        match node.type:
+            case "text" if not node.content:
+                continue
+            # HTML stays words: guidelines are written by one person and read by others.
+            case "text" | "html_inline" | "html_block" | "image":
+                yield node.content
+            case "softbreak":
+                yield "\n"
+            case "inline" | "link":
+                yield from _nodes(node.children)
+            case "paragraph" if node.hidden:  # of a list whose items stand close together
+                yield from _nodes(node.children)
+            case kind if kind in _TAGS:
+                words = [node.content] if node.content else []
+                yield {"tag": _TAGS[kind], "children": words}
+            case _:
+                yield {"tag": node.tag, "children": list(_nodes(node.children))}
 
 
 class DocumentForm(RequestForm):

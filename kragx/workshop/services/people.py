@@ -10,8 +10,18 @@ from pydantic import ValidationError
 
 from kragx.ground.errors import UsageError, shorten
 from kragx.workshop.names import alike, check_unlike, people_called
-from kragx.workshop.services.context import ClashError, Context, Plain, UnknownError
-from kragx.workshop.services.forms import MOST_NAME, Id, Name, RequestForm, get, post
+from kragx.workshop.services.context import (
+    MOST_NAME,
+    ClashError,
+    Context,
+    Id,
+    Name,
+    Plain,
+    RequestForm,
+    UnknownError,
+    get,
+    post,
+)
 from kragx.workshop.state.records import OWNER, Person, now
 
 

@@ -5,11 +5,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-from kragx.workshop.pairs.candidates import QuestionPool
-from kragx.workshop.pairs.conflicts import LEAST_PAIRS, agreement
+from kragx.workshop.pairs.candidates import LEAST_PAIRS, QuestionPool, agreement
 from kragx.workshop.questions.words import mean_leak
-from kragx.workshop.services.context import Context, Plain
-from kragx.workshop.services.forms import get
+from kragx.workshop.services.context import Context, Plain, get
 from kragx.workshop.state.records import Person
 
 

@@ -6,25 +6,23 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from kragx.data import GoldDataset
-from kragx.workshop.folder.incoming import incoming
+from kragx.workshop.folder.starting import incoming
 from kragx.workshop.questions.question import NewQuestion
 from kragx.workshop.questions.words import mean_leak
 from kragx.workshop.releases.making import query_of
 from kragx.workshop.services.context import (
     ClashError,
     Context,
-    Plain,
-    RefusedError,
-    plain_question,
-)
-from kragx.workshop.services.forms import (
     Id,
     Label,
+    Plain,
     QuestionText,
     Reference,
+    RefusedError,
     RequestForm,
     Words,
     get,
+    plain_question,
     post,
 )
 from kragx.workshop.state.records import Person, Question, SuggestedDocument, new_uid, now

@@ -8,8 +8,15 @@ from kragx.data.databases import StoreFailedError
 from kragx.ground.errors import DataError, UsageError
 from kragx.workshop.releases.next import next_release
 from kragx.workshop.releases.release import release
-from kragx.workshop.services.context import ClashError, Context, Plain
-from kragx.workshop.services.forms import RequestForm, Words, get, post
+from kragx.workshop.services.context import (
+    ClashError,
+    Context,
+    Plain,
+    RequestForm,
+    Words,
+    get,
+    post,
+)
 from kragx.workshop.state.records import Person
 
 

@@ -1,16 +1,63 @@
-"""The database of a workshop: records are added, and read in the order in which they came."""
+"""The database of a workshop: records are added, and read in the order in which they came.
 
+Its tables are as the records say; their rows are only added to.
+"""
+
+import re
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import Field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from types import NoneType, UnionType
+from typing import Any, Self, get_args
+
+from sqlalchemy import CheckConstraint, Column, Connection, Double, Index, MetaData, Table, Text
 
 from kragx.data.databases import Address
-from kragx.workshop.state.records import RECORDS, StoredRecord
+from kragx.data.databases.database import WHOLE, Database, Schema, id_column, insert_rows
+from kragx.ground.errors import UsageError
+from kragx.workshop.state.records import AS_JSON, RECORDS, StoredRecord
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
+_TYPES: dict[Any, Any] = {bool: WHOLE, int: WHOLE, float: Double()}
+"""What is not a text."""
 
-    from kragx.data.databases.database import Database
+USUAL = "kragx_workshop"
+
+
+def _column(field: Field[Any]) -> Column[Any]:
+    kinds = get_args(field.type) if isinstance(field.type, UnionType) else (field.type,)
+    is_json = field.name in AS_JSON
+    kind = Text() if is_json else next((_TYPES[kind] for kind in kinds if kind in _TYPES), Text())
+    return Column(field.name, kind, nullable=NoneType in kinds and not is_json)
+
+
+_tables = MetaData()
+for _record in RECORDS:
+    Table(_record.table, _tables, id_column(), *map(_column, fields(_record)))
+_judgements = _tables.tables["judgements"]
+_judgements.append_constraint(CheckConstraint("(kind = 'grade') = (grade IS NOT NULL)"))
+# What is sent twice is stored once, and of two releases of a number the first one counts.
+Index("judgements_once", _judgements.c.uid, unique=True)
+Index("releases_once", _tables.tables["releases"].c.version, unique=True)
+
+
+def schema(name: str = USUAL) -> Schema:
+    """The tables of a workshop.
+
+    Args:
+        name: of the schema of a PostgreSQL database, which may hold several workshops.
+
+    Raises:
+        UsageError: it is no name of a schema.
+    """
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name):
+        raise UsageError(
+            "{name!r}: no name of a schema; write small letters, digits and _",
+            field="schema",
+            name=name,
+        )
+    first = "judgements"
+    return Schema(name, "workshop", _tables, version=3, first=first, lock=5707241102)
+
 
 _WAITS = (0.1, 0.5)  # seconds; somebody waits for the answer, and their page asks again
 _LOCK = 5707241103  # PostgreSQL's advisory lock of who adds rows
@@ -37,12 +84,9 @@ class RecordStore:
         self._database: Database
 
     def __enter__(self) -> Self:
-        from kragx.data.databases.database import Database
-        from kragx.workshop.state import tables
-
-        schema = tables.schema(self._schema or tables.USUAL)
-        self._tables = schema.tables
-        self._database = Database(self.address, schema, self._make, _WAITS)
+        of_workshop = schema(self._schema or USUAL)
+        self._tables = of_workshop.tables
+        self._database = Database(self.address, of_workshop, self._make, _WAITS)
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -57,13 +101,11 @@ class RecordStore:
         Raises:
             StoreFailedError: nothing is written: a full disk, a server that does not answer.
         """
-        from kragx.data.databases.database import insert_rows
-
         rows: dict[str, list[dict[str, object]]] = {}
         for record in records:
             rows.setdefault(record.table, []).append(record.row())
 
-        def work(db: "Connection") -> None:
+        def work(db: Connection) -> None:
             if db.dialect.name == "postgresql":
                 # Numbers are given before the commit; who reads on from the last one would miss
                 # those of a slower transaction.

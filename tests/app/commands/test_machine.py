@@ -72,7 +72,7 @@ class Mine:
         ("app.commands.score.write_records", ("match", "{}")),
         ("app.commands.threshold.show", ("threshold", "sweep", "{}")),
         ("matchers.base.BaseMatcher._shaped", ("score", "{}", "--match", "my_matcher:Mine")),
-        ("workshop.commands.gold_validate.show", ("gold", "validate", "{}")),
+        ("workshop.commands.gold.show", ("gold", "validate", "{}")),
     ],
 )
 def test_a_mistake_in_each_command(kragx, jsonl, module, monkeypatch, place, args):

@@ -16,8 +16,7 @@ from kragx import DataError, evaluate, read_dataset
 from kragx.data import Doc, Forbidden, Gold, GoldDataset, Query
 from kragx.data.gold_diff import diff_gold
 from kragx.workshop.moving import move
-from kragx.workshop.moving.blocks import blocks
-from kragx.workshop.moving.letters import letters
+from kragx.workshop.moving.blocks import blocks, letters
 from tests.thoroughness import examples
 
 from .truth import CUTS, Corpus, Edited, edited, sized, texts, truths
@@ -216,7 +215,7 @@ def test_a_stream_is_the_text(seed, how):
 @pytest.mark.integration
 def test_a_corpus_of_which_an_eighth_is_known(monkeypatch):
     """In a large corpus every eighth gram has to do: fewer places are known, none is false."""
-    monkeypatch.setattr("kragx.workshop.moving.letters._MOST", 0)
+    monkeypatch.setattr("kragx.workshop.moving.blocks._MOST", 0)
     wholes = texts("shop_en")[:12]
     rng = random.Random(3)
     changed = [edited(text, 0.05, rng) for text in wholes]

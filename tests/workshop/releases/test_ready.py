@@ -9,9 +9,8 @@ from hypothesis import given, strategies as st
 
 from kragx import DataError
 from kragx.data import Forbidden, as_corpus
-from kragx.workshop.folder.documents import Documents
-from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.pairs.scale import gold_grade
+from kragx.workshop.folder.folder import Documents
+from kragx.workshop.pairs.standing import Copies, gold_grade
 from kragx.workshop.releases.making import ready, shares
 from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.state import State

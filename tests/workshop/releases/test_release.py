@@ -17,9 +17,9 @@ from kragx import DataError, UsageError, read_dataset
 from kragx.data.gold_diff import diff_files
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.folder.starting import start
-from kragx.workshop.pairs.conflicts import agreement
-from kragx.workshop.pairs.duplicates import Copies
-from kragx.workshop.releases.notes import agreement_text
+from kragx.workshop.pairs.candidates import agreement
+from kragx.workshop.pairs.standing import Copies
+from kragx.workshop.releases.next import agreement_text
 from kragx.workshop.releases.release import release
 from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.state import State
