@@ -152,7 +152,6 @@ def _client(client: Client | None) -> Client:
     return Made()
 
 
-
 def _documents(documents: Sequence[Any]) -> list[dict[str, Any]]:
     """Documents as LangSmith shows those of a retriever."""
     return [
