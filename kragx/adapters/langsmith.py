@@ -94,13 +94,15 @@ def log(
             remedy="evaluate with the one that read_examples gives",
         )
     # Before the project is made, so that a refusal leaves no empty experiment behind.
-    strange = [query_id for query_id in evaluation.query_ids if not _is_uuid(query_id)]
-    if strange:
-        raise UsageError(
-            "query {strange!r} is no example of LangSmith, whose ids are UUIDs",
-            remedy="evaluate with the gold set that read_examples gives",
-            strange=strange[0],
-        )
+    for query_id in evaluation.query_ids:
+        try:
+            uuid.UUID(query_id)
+        except ValueError:
+            raise UsageError(
+                "query {strange!r} is no example of LangSmith, whose ids are UUIDs",
+                remedy="evaluate with the gold set that read_examples gives",
+                strange=query_id,
+            ) from None
     langsmith = _client(client)
     started = datetime.now(UTC)
     name = experiment or f"{evaluation.name}-{started:%Y%m%d-%H%M%S}"
@@ -148,14 +150,6 @@ def _client(client: Client | None) -> Client:
     from langsmith import Client as Made
 
     return Made()
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        uuid.UUID(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _documents(documents: Sequence[Any]) -> list[dict[str, Any]]:

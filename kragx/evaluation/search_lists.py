@@ -1,18 +1,22 @@
-"""The lists on the way to an answer that took several searches, as stages of a chain.
+"""The lists on the way to an answer, and which of them lost a gold item.
 
-The searches of one tool are one list, behind what the stages within them returned; all searches
-together are another where there are several tools, and what was read of them is the answer.
+Of an answer that took several searches those of one tool are one list, behind what the stages
+within them returned; all searches together are another where there are several tools, and what was
+read of them is the answer.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
+from math import inf
+from typing import Literal
 
 import numpy as np
 
-from kragx.data import Doc, Retrieved, Run, Search, Stage, last_stages
+from kragx.data import Doc, Query, Retrieved, Run, Search, Stage, last_stages
 from kragx.data.searches import distinct_by_identity
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import gold_outcome
@@ -148,6 +152,112 @@ def _together(
 
 def _distinct(lists: Iterable[Sequence[Doc]]) -> tuple[Doc, ...]:
     return distinct_by_identity(chain.from_iterable(lists))
+
+
+Reason = Literal["never_retrieved", "fused_away", "cut", "low", "unread", "failed"]
+"""What became of a gold item that the answer has not within k.
+
+- ``never_retrieved``: no stage, and no search, had it;
+- ``fused_away``: one of several lists had it, what was made of them not;
+- ``cut``: the list that a stage got had it, what it returned not: a filter, or a limit below k;
+- ``low``: the stage returned it deeper than k, and did not get it so;
+- ``unread``: a search had it, and it was not read;
+- ``failed``: the question was not answered, or the results lack it.
+"""
+
+
+@dataclass(frozen=True)
+class LostItem:
+    """A gold item that the answer has not within k.
+
+    Attributes:
+        query_id: of its question.
+        gold: its position among the question's gold items, from 0.
+        reason: what became of it.
+        stage: where; None where no stage ever had it, or the question failed as a whole.
+    """
+
+    query_id: str
+    gold: int
+    reason: Reason
+    stage: str | None = None
+
+
+def gold_places(query: Query) -> list[int]:
+    """The positions of a question's gold items."""
+    return [position for position, gold in enumerate(query.gold) if gold.grade > 0]
+
+
+def equal_lists(first: Sequence[Doc], second: Sequence[Doc]) -> bool:
+    """Whether two lists are of the same documents; a corpus may have given one of them texts."""
+    return [doc.identity for doc in first] == [doc.identity for doc in second]
+
+
+class AnswerChain:
+    """The lists on the way to one question's answer, and which has which gold item at which rank.
+
+    Attributes:
+        query: the question.
+        answer: what it got; None where the results lack it.
+        k: how deep the answer is looked at; None for what was read.
+        lists: what its stages returned, and last the answer.
+        ranks: of each list the ranks of all gold items.
+        makes_answer: whether the answer is another list than what the last stage returned.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        answer: Retrieved | None,
+        lists: Mapping[str, Stage],
+        ranks: Mapping[str, Mapping[str, Sequence[float]]],
+        k: int | None,
+    ) -> None:
+        self.query, self.answer, self.lists, self.k = query, answer, lists, k
+        self.ranks = {name: ranks[name][query.id] for name in lists}
+        last = lists[ANSWER].inputs
+        has_failed = answer is not None and answer.error is not None
+        self.makes_answer: bool = len(last) != 1 or not (
+            has_failed or equal_lists(lists[last[0]].documents, lists[ANSWER].documents)
+        )
+
+    def is_deep(self, rank: float) -> bool:
+        """Whether a rank is none within k; what was read is within it at any rank."""
+        return rank > (self.k or sys.maxsize)
+
+    def lost(self) -> Iterator[LostItem]:
+        """The gold items that the answer has not within k, and where each was lost."""
+        broken = (name for name, stage in self.lists.items() if stage.error is not None)
+        failure: tuple[Reason, str | None] = ("failed", next(broken, None))
+        has_failed = self.answer is None or self.answer.error is not None
+        for item in gold_places(self.query):
+            if self.is_deep(self.ranks[ANSWER][item]):
+                yield LostItem(self.query.id, item, *(failure if has_failed else self._at(item)))
+
+    def _at(self, item: int) -> tuple[Reason, str | None]:
+        """Why an item was lost, and at which stage: backwards from the answer."""
+        # All branches abreast: of several stages that lose it the nearest to the answer is named.
+        names, visited = [ANSWER], {ANSWER}
+        while names:
+            name = names.pop(0)
+            inputs, rank = self.lists[name].inputs, self.ranks[name][item]
+            before = min((self.ranks[source][item] for source in inputs), default=inf)
+            if name == ANSWER and self.k is None and before < rank:
+                return "unread", None
+            if rank < inf and (before == inf or not self.is_deep(before)):
+                return "low", name
+            if before < rank == inf:
+                # The first documents of a list may lack what was below k there: not they lose it.
+                output, (source, *more) = self.lists[name].documents, inputs
+                whole = self.lists[source].documents
+                is_cut = self.is_deep(before) and equal_lists(output, whole[: len(output)])
+                if more or not is_cut:
+                    return ("fused_away" if more else "cut"), name
+            # Back along the lists that have it; where none has, along all, as one before may.
+            having = [source for source in inputs if self.ranks[source][item] < inf]
+            names += [source for source in having or inputs if source not in visited]
+            visited.update(names)
+        return "never_retrieved", None
 
 
 def matches_of_lists(final: Evaluation, run: Run, tools: Sequence[str]) -> Mapping[str, Evaluation]:

@@ -107,8 +107,8 @@ class Searching:
         columns = {name.name: getattr(batch, name.name) for name in fields(Batch)}
         if batch.searches is not None:
             columns |= {"docs": entries.at(places.docs, places.lengths), "searches": None}
-        lists = {"entries": entries, "query_of_entry": query, "by_entry": table}
-        return BasisBatch(**columns, **lists, is_there=places.is_there)
+        columns |= {"entries": entries, "query_of_entry": query, "by_entry": table}
+        return BasisBatch(**columns, is_there=places.is_there)
 
     def watching(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,9 +9,9 @@ from functools import partial
 from itertools import chain, pairwise
 from math import inf
 from statistics import median
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, Stage, read_dataset
+from kragx.data import GoldDataset, Retrieved, Run, Stage, read_dataset
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
@@ -20,6 +19,11 @@ from kragx.evaluation.ranked_lists import gold_outcome
 from kragx.evaluation.search_lists import (
     ALL,
     ANSWER,
+    AnswerChain,
+    LostItem,
+    Reason,
+    equal_lists,
+    gold_places,
     has_searches,
     lists_of,
     matches_of_lists,
@@ -44,17 +48,6 @@ from kragx.matchers import MatchWarning
 from kragx.metrics import MetricWarning, Profile, TextBudget
 from kragx.metrics.scores import number_of
 
-Reason = Literal["never_retrieved", "fused_away", "cut", "low", "unread", "failed"]
-"""What became of a gold item that the answer has not within k.
-
-- ``never_retrieved``: no stage, and no search, had it;
-- ``fused_away``: one of several lists had it, what was made of them not;
-- ``cut``: the list that a stage got had it, what it returned not: a filter, or a limit below k;
-- ``low``: the stage returned it deeper than k, and did not get it so;
-- ``unread``: a search had it, and it was not read;
-- ``failed``: the question was not answered, or the results lack it.
-"""
-
 
 def reasons(k: int | None) -> dict[str, str]:
     """The reasons as people read them, in their order."""
@@ -69,23 +62,6 @@ def reasons(k: int | None) -> dict[str, str]:
 
 
 USUAL_K = 10
-
-
-@dataclass(frozen=True)
-class LostItem:
-    """A gold item that the answer has not within k.
-
-    Attributes:
-        query_id: of its question.
-        gold: its position among the question's gold items, from 0.
-        reason: what became of it.
-        stage: where; None where no stage ever had it, or the question failed as a whole.
-    """
-
-    query_id: str
-    gold: int
-    reason: Reason
-    stage: str | None = None
 
 
 @dataclass(frozen=True)
@@ -292,7 +268,7 @@ def has_stages(run: Run) -> bool:
         # A single stage that returned just the answer says no more than the answer does.
         len(answer.stages) > 1
         or answer.searches
-        or any(not _equal(stage.documents, answer.documents) for stage in answer.stages)
+        or any(not equal_lists(stage.documents, answer.documents) for stage in answer.stages)
         for answer in run.results.values()
     )
 
@@ -333,7 +309,7 @@ def losses_of(
     lists = {
         query.id: lists_of(run.results.get(query.id), depth, tools)
         for query in dataset
-        if _gold_places(query) and (query.id in run or takes_missing)
+        if gold_places(query) and (query.id in run or takes_missing)
     }
     remarks = _left_out(run, lists, depth)
     queries = [query for query in dataset if lists.get(query.id)]
@@ -357,7 +333,8 @@ def losses_of(
         return unsaid(*remarks)
     ranks = {name: _ranks(evaluation) for name, evaluation in matched.items()}
     chains = [
-        _Chain(query, run.results.get(query.id), lists[query.id], ranks, depth) for query in queries
+        AnswerChain(query, run.results.get(query.id), lists[query.id], ranks, depth)
+        for query in queries
     ]
     shown = sorted(names, key=lambda name: (name == ANSWER, name == ALL))
     if not any(of_query.makes_answer for of_query in chains):
@@ -365,19 +342,9 @@ def losses_of(
     scores = [_score(name, chains, matched[name].with_metrics(metrics)) for name in shown]
     remarks += chain.from_iterable(_remarks(score, len(queries), depth) for score in scores)
     items = tuple(chain.from_iterable(of_query.lost() for of_query in chains))
-    n_gold = sum(len(_gold_places(query)) for query in queries)
+    n_gold = sum(len(gold_places(query)) for query in queries)
     heading = (run.name, final.match_name, depth, len(queries), n_gold, n_gold - len(items))
     return StageLosses(*heading, tuple(scores), items, tuple(remarks))
-
-
-def _gold_places(query: Query) -> list[int]:
-    """The positions of a question's gold items."""
-    return [position for position, gold in enumerate(query.gold) if gold.grade > 0]
-
-
-def _equal(first: Sequence[Doc], second: Sequence[Doc]) -> bool:
-    """Whether two lists are of the same documents; a corpus may have given one of them texts."""
-    return [doc.identity for doc in first] == [doc.identity for doc in second]
 
 
 def _left_out(run: Run, lists: Mapping[str, Mapping[str, Stage]], k: int | None) -> list[str]:
@@ -427,74 +394,7 @@ def _ranks(evaluation: Evaluation) -> dict[str, list[float]]:
     return {query_id: first[slice(*ends)] for query_id, ends in zip(evaluation.query_ids, starts)}
 
 
-class _Chain:
-    """The lists on the way to one question's answer, and which has which gold item at which rank.
-
-    Attributes:
-        query: the question.
-        answer: what it got; None where the results lack it.
-        k: how deep the answer is looked at; None for what was read.
-        lists: what its stages returned, and last the answer.
-        ranks: of each list the ranks of all gold items.
-        makes_answer: whether the answer is another list than what the last stage returned.
-    """
-
-    def __init__(
-        self,
-        query: Query,
-        answer: Retrieved | None,
-        lists: Mapping[str, Stage],
-        ranks: Mapping[str, Mapping[str, Sequence[float]]],
-        k: int | None,
-    ) -> None:
-        self.query, self.answer, self.lists, self.k = query, answer, lists, k
-        self.ranks = {name: ranks[name][query.id] for name in lists}
-        last = lists[ANSWER].inputs
-        has_failed = answer is not None and answer.error is not None
-        self.makes_answer: bool = len(last) != 1 or not (
-            has_failed or _equal(lists[last[0]].documents, lists[ANSWER].documents)
-        )
-
-    def is_deep(self, rank: float) -> bool:
-        """Whether a rank is none within k; what was read is within it at any rank."""
-        return rank > (self.k or sys.maxsize)
-
-    def lost(self) -> Iterator[LostItem]:
-        """The gold items that the answer has not within k, and where each was lost."""
-        broken = (name for name, stage in self.lists.items() if stage.error is not None)
-        failure: tuple[Reason, str | None] = ("failed", next(broken, None))
-        has_failed = self.answer is None or self.answer.error is not None
-        for item in _gold_places(self.query):
-            if self.is_deep(self.ranks[ANSWER][item]):
-                yield LostItem(self.query.id, item, *(failure if has_failed else self._at(item)))
-
-    def _at(self, item: int) -> tuple[Reason, str | None]:
-        """Why an item was lost, and at which stage: backwards from the answer."""
-        # All branches abreast: of several stages that lose it the nearest to the answer is named.
-        names, visited = [ANSWER], {ANSWER}
-        while names:
-            name = names.pop(0)
-            inputs, rank = self.lists[name].inputs, self.ranks[name][item]
-            before = min((self.ranks[source][item] for source in inputs), default=inf)
-            if name == ANSWER and self.k is None and before < rank:
-                return "unread", None
-            if rank < inf and (before == inf or not self.is_deep(before)):
-                return "low", name
-            if before < rank == inf:
-                # The first documents of a list may lack what was below k there: not they lose it.
-                output, (source, *more) = self.lists[name].documents, inputs
-                whole = self.lists[source].documents
-                is_cut = self.is_deep(before) and _equal(output, whole[: len(output)])
-                if more or not is_cut:
-                    return ("fused_away" if more else "cut"), name
-            # Back along the lists that have it; where none has, along all, as one before may.
-            having = [source for source in inputs if self.ranks[source][item] < inf]
-            names += [source for source in having or inputs if source not in visited]
-            visited.update(names)
-        return "never_retrieved", None
-
-
-def _score(name: str, chains: Sequence[_Chain], evaluation: Evaluation) -> StageScore:
+def _score(name: str, chains: Sequence[AnswerChain], evaluation: Evaluation) -> StageScore:
     """How much of the gold is behind a stage, or what is made of the last ones."""
     chains = [of_query for of_query in chains if name in of_query.lists]
     places = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}

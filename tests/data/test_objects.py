@@ -413,7 +413,7 @@ def test_paths_into_hits() -> None:
     assert (result["mrr@1"], result.settings["run"]["answer"]) == (0.5, PATHS)
     wrong = retrieve(nested, GOLD, progress=False, **{**PATHS, "text": "body"})
     assert "no field 'body' in document 1" in (wrong["q1"].error or "")
-    with pytest.raises(UsageError, match=r"text: .*is no part of a path"):
+    with pytest.raises(UsageError, match=r"text: .*is no path"):
         retrieve(nested, GOLD, **{**PATHS, "text": "a b"})
     with pytest.raises(UsageError, match="score: 'score' is read only where text or id say"):
         retrieve(nested, GOLD, score="score")

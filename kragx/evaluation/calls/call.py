@@ -343,22 +343,20 @@ def steps_of(calls: Sequence[Call]) -> list[int]:
     return [numbers[call] for call in calls]
 
 
-def _side_by_side(calls: Iterable[Call]) -> Iterator[list[Call]]:
+def _side_by_side(calls: Iterable[Call]) -> list[list[Call]]:
     """Groups of calls that ran at once, the first first; within one by their start."""
     alike: dict[object, list[Call]] = {}
     for call in sorted(calls, key=lambda call: call.started):
         alike.setdefault(call if call.beside is None else call.beside, []).append(call)
-    group: list[Call] = []
+    groups: list[list[Call]] = []
     end = 0.0
-    for together in sorted(alike.values(), key=lambda together: together[0].started):
-        if group and together[0].started >= end:
-            yield sorted(group, key=lambda call: call.started)
-            group, end = [], 0.0
-        group += together
+    for together in alike.values():
+        if not groups or together[0].started >= end:
+            groups.append([])
+        groups[-1] += together
         # Of what did not end nobody knows what ran beside it.
         end = max(end, *(call.ended if call.ended < inf else call.started for call in together))
-    if group:
-        yield sorted(group, key=lambda call: call.started)
+    return [sorted(group, key=lambda call: call.started) for group in groups]
 
 
 def stages_of(calls: Sequence[Call]) -> tuple[Stage, ...]:

@@ -185,10 +185,11 @@ class HttpRetriever(AnswerPaths):
                 try:
                     response = await self._response(question, history)
                 except _BusyError as busy:
+                    failure, wait = busy.args
                     if attempt > retries:
                         self._is_down.set()
-                        raise busy.failure from busy.__cause__
-                    await asyncio.sleep(wait_before(attempt, busy.wait))
+                        raise failure from busy.__cause__
+                    await asyncio.sleep(wait_before(attempt, wait))
                 else:
                     self._is_down.clear()
                     return self._read(response)
@@ -203,22 +204,19 @@ class HttpRetriever(AnswerPaths):
         """
         import httpx
 
-        client = self._client()
         try:
             # Slashes are quoted as well, which would lead to another path of the server.
             url = httpx.URL(self.url.replace(QUERY, quote(question, safe="")))
-            request = client.build_request(
-                self._method,
-                # httpx's own `params` would take the place of what stands behind ? in the address.
-                url.copy_merge_params(_filled(self.params, question)) if self.params else url,
-                headers={name: str(value) for name, value in (self.headers or {}).items()},
-                json=_filled(self.json, question, list(history)),
-            )
+            async with asyncio.timeout(self.timeout):
+                response: httpx.Response = await self._client().request(
+                    self._method,
+                    # httpx's own `params` would take the place of what stands behind ? there.
+                    url.copy_merge_params(_filled(self.params, question)) if self.params else url,
+                    headers={name: str(value) for name, value in (self.headers or {}).items()},
+                    json=_filled(self.json, question, list(history)),
+                )
         except (httpx.InvalidURL, UnicodeError, TypeError, ValueError) as error:
             raise self._failed(f"the request cannot be made: {error}") from None
-        try:
-            async with asyncio.timeout(self.timeout):
-                response: httpx.Response = await client.send(request)
         except (TimeoutError, httpx.TimeoutException):
             raise self._failed(f"no whole answer within {self.timeout:g} s") from None
         except UnreadableError as error:
@@ -227,7 +225,7 @@ class HttpRetriever(AnswerPaths):
             ) from None
         except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
             why = f"no connection: {type(error).__name__}" + (f": {error}" if str(error) else "")
-            raise _BusyError(self._failed(why)) from error
+            raise _BusyError(self._failed(why), 0.0) from error
         except httpx.TransportError as error:
             raise self._failed(f"the request cannot be sent: {error}") from None
         if response.status_code == 429 or response.status_code >= 500:
@@ -286,17 +284,12 @@ class HttpRetriever(AnswerPaths):
         )
 
 
-@dataclass(eq=False)
 class _BusyError(Exception):
     """A server has no answer now.
 
-    Attributes:
-        failure: what the question fails with, if none comes later.
-        wait: seconds that the server asks for.
+    Its arguments are what the question fails with, if none comes later, and the seconds that the
+    server asks for.
     """
-
-    failure: RetrieverError
-    wait: float = 0.0
 
 
 def _filled(value: Any, query: str, history: Any = HISTORY) -> Any:
