@@ -34,22 +34,10 @@ from kragx.data.objects import gold_of
 from kragx.data.scored import Scored
 from kragx.evaluation.arranging import arranged_batch
 from kragx.evaluation.retriever_adapters import is_retriever
-from kragx.evaluation.searching import (
-    OF_SEARCHES,
-    SEARCHES,
-    Searching,
-    Seen,
-    seen_in,
-    seen_in_runs,
-)
+from kragx.evaluation.searching import OF_SEARCHES, SEARCHES, Searching, Seen, seen_in, seen_in_runs
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.printing import message
-from kragx.matchers import (
-    BaseMatcher,
-    Diagnostics,
-    MatchItem,
-    is_built_in,
-)
+from kragx.matchers import BaseMatcher, Diagnostics, MatchItem, is_built_in
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.items import items_of
 from kragx.metrics import LEFT_OUT, Floats, Profile

@@ -17,14 +17,7 @@ from kragx.data.batch import Batch, batched, batches_of
 from kragx.data.lists import distinct
 from kragx.data.weights import unequal
 from kragx.evaluation.forbidden import Forbidding, PartMarks, joined
-from kragx.evaluation.inputs import (
-    OF_FORBIDDEN,
-    PROBES,
-    UNANSWERABLE,
-    Source,
-    StreamStats,
-    Texts,
-)
+from kragx.evaluation.inputs import OF_FORBIDDEN, PROBES, UNANSWERABLE, Source, StreamStats, Texts
 from kragx.evaluation.searching import Searched, Searching, search_counts
 from kragx.ground.errors import DataError
 from kragx.matchers import BaseMatcher, Diagnostics, MatchItem, matching
