@@ -469,8 +469,8 @@ def write_table(path: Path, part: ScoredPart, groups: Sequence[Mapping[str, Any]
         **{name: pa.array([group.get(name) for group in groups], kinds[name]) for name in kinds},
         **{name: pa.array(values) for name, (values,) in part.values.items()},
     }
-    # Hashes stand in their column; what searches are taken apart by is the driver's.
-    part = replace(part, stats=replace(part.stats, hashes=None, searching=None))
+    # Hashes stand in their column; nobody asks a table for times, nor what searches are read by.
+    part = replace(part, stats=replace(part.stats, hashes=None, seconds=[], searching=None))
     table = pa.table(columns).replace_schema_metadata({TABLE_KEY: _TABLE.dump_json(part)})
     # Written beside and put there whole: a table that was broken off would be taken for one.
     with replacing(path) as place:
