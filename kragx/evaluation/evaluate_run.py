@@ -40,8 +40,7 @@ from kragx.evaluation.match_source import (
     vocabulary_of_runs,
     watched,
 )
-from kragx.evaluation.parts.source_parts import match_in_parts
-from kragx.evaluation.parts.workers import engine_of
+from kragx.evaluation.parts import engine_of, match_in_parts
 from kragx.evaluation.pools import check_whole_lists, pooled, within
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.runs import counts_of_runs

@@ -33,8 +33,7 @@ from kragx.evaluation.evidence import GatheredEvidence, facts_counts, reading_se
 from kragx.evaluation.forbidden import Beyond, widened
 from kragx.evaluation.inputs import OF_FORBIDDEN, PROBES, Source, Texts, source_of
 from kragx.evaluation.match_source import Matches, MatchPlan, table_counts
-from kragx.evaluation.parts.source_parts import Part, PartResult, match_part, parts_of, passing
-from kragx.evaluation.parts.workers import engine_of
+from kragx.evaluation.parts import Part, PartResult, engine_of, match_part, parts_of, passing
 from kragx.evaluation.searching.searching import unmatched
 from kragx.evaluation.spans import Reader
 from kragx.ground.errors import KragxError, UsageError, needing
