@@ -150,7 +150,7 @@ def evaluate_run(
     corpus = as_corpus(corpus)
     if isinstance(run, Run) and run.reruns:
         return _evaluation_of_reruns(gold_of(dataset), run, criteria, corpus, workers, name)
-    dataset, run, criteria, is_open = _fitting(gold_of(dataset), results_of(run), criteria, corpus)
+    dataset, run, criteria = _fitting(gold_of(dataset), results_of(run), criteria, corpus)
     matcher, looks = criteria.matcher, criteria.looks
     # Ids under other keys, and metrics that look, need the documents themselves.
     by_id = matcher.reads == "ids" and matcher == matchers.IdMatcher() and not looks
@@ -169,8 +169,12 @@ def evaluate_run(
         else:
             matches = match_in_parts(source, plan, diagnostics, engine)
     except LackingError:
-        by_ids = _by_ids(dataset, criteria, corpus) if is_open and run is None else None
-        if by_ids is None:
+        # Of a file with both the whole has to be known, which standard input is not.
+        if not criteria.is_open or run is not None or str(dataset) == "-":
+            raise
+        gold, retrieved = read_results(dataset)
+        by_ids = criteria.fitting(gold, [retrieved], corpus)
+        if not by_ids.are_ids:
             raise
         return evaluate_run(dataset, run, by_ids, corpus=corpus, workers=workers, name=name)
     return _measured(source, criteria, plan, matches.weighed(source.dataset_name), diagnostics)
@@ -178,30 +182,18 @@ def evaluate_run(
 
 def _fitting(
     dataset: object, run: object, criteria: Criteria, corpus: Corpus
-) -> tuple[object, object, Criteria, bool]:
-    """Both sides with criteria that fit them, and whether these may still be ids."""
+) -> tuple[object, object, Criteria]:
+    """Both sides, read where that takes it, with criteria that fit them."""
     if not criteria.is_open:
-        return dataset, run, criteria, False
+        return dataset, run, criteria
     are_mappings = isinstance(dataset, Mapping) and corpus.source is None
     if are_mappings and are_scores(dataset) and are_scores(run):
-        return dataset, run, criteria.of_ids(), False
-    if run is not None and not is_retriever(run):
-        dataset = read_dataset(dataset)
-        run = read_run(run, dataset)
-        criteria = criteria.fitting(dataset, [run], corpus)
-    return dataset, run, criteria, criteria.is_open
-
-
-def _by_ids(dataset: object, criteria: Criteria, corpus: Corpus) -> Criteria | None:
-    """Criteria that compare ids, where a file with both has nothing else; None where it has.
-
-    The whole of it has to be known for that, which standard input is not.
-    """
-    if str(dataset) == "-":
-        return None
-    gold, retrieved = read_results(dataset)
-    by_ids = criteria.fitting(gold, [retrieved], corpus)
-    return by_ids if by_ids.are_ids else None
+        return dataset, run, criteria.of_ids()
+    if run is None or is_retriever(run):
+        return dataset, run, criteria
+    gold = read_dataset(dataset)
+    read = read_run(run, gold)
+    return gold, read, criteria.fitting(gold, [read], corpus)
 
 
 def _evaluation_of_reruns(
