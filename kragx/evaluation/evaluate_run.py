@@ -2,7 +2,7 @@
 
 import platform
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
@@ -22,23 +22,24 @@ from kragx.data import (
     read_results,
     read_run,
 )
+from kragx.data.batch import Batch
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.objects import gold_of, results_of
 from kragx.data.scored import are_scores
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import judging_counts
-from kragx.evaluation.forbidden import Beyond, Forbidding, ids_met
+from kragx.evaluation.forbidden import Beyond, ids_met
 from kragx.evaluation.inputs import Source, Texts, source_of
 from kragx.evaluation.match_source import (
     Matches,
     MatchPlan,
     itself,
     match_source,
+    match_stream,
     table_counts,
     vocabulary_of,
     vocabulary_of_runs,
-    watched,
 )
 from kragx.evaluation.parts import engine_of, match_in_parts
 from kragx.evaluation.pools import check_whole_lists, pooled, within
@@ -163,7 +164,7 @@ def evaluate_run(
     diagnostics = matchers.Diagnostics()
     try:
         if matcher.judges:
-            criteria, matches = _judged(source, criteria, diagnostics, plan.forbidding)
+            criteria, matches = _judged(source, criteria, plan, diagnostics)
         elif engine is None:
             matches = match_source(source, plan, diagnostics)
         else:
@@ -324,30 +325,28 @@ def unmeasured(
 
 
 def _judged(
-    source: Source,
-    criteria: Criteria,
-    diagnostics: matchers.Diagnostics,
-    forbidding: Forbidding | None,
+    source: Source, criteria: Criteria, plan: MatchPlan, diagnostics: matchers.Diagnostics
 ) -> tuple[Criteria, Matches]:
     """The matches that a judge decides, of all questions together: pooled, if there is no gold."""
-    source.stats.kept = [] if criteria.looks else None
-    searching = source.stats.searching = criteria.searching
-    if searching is not None:
+    if criteria.searching is not None:
         check_whole_lists(criteria.matcher)
-    batches, with_what_passed = watched(source.batches(criteria.profile), forbidding, searching)
-    # All at once: a pool is of all questions, and equal ones are asked about once.
-    items = [item for batch in batches for item in items_of(batch)]
-    matcher = criteria.matcher
-    if matcher.pool is None and matcher.needs_pool(items):
-        matcher = matcher.pooled([items])
-    if matcher.pool is None:
-        matcher = matcher.against_gold()
-        criteria = replace(criteria, matcher=matcher)
-        table = matching.match(items, matcher, diagnostics)
-    else:
-        criteria = within(criteria, matcher)
-        table = match_in_pool(items, matcher, diagnostics)
-    return criteria, with_what_passed(table)
+
+    def judge(
+        batches: Iterable[Batch], matcher: matchers.BaseMatcher, diagnostics: matchers.Diagnostics
+    ) -> MatchTable:
+        nonlocal criteria
+        # All at once: a pool is of all questions, and equal ones are asked about once.
+        items = [item for batch in batches for item in items_of(batch)]
+        if matcher.pool is None and matcher.needs_pool(items):
+            matcher = matcher.pooled([items])
+        if matcher.pool is not None:
+            criteria = within(criteria, matcher)
+            return match_in_pool(items, matcher, diagnostics)
+        criteria = replace(criteria, matcher=matcher.against_gold())
+        return matching.match(items, criteria.matcher, diagnostics)
+
+    matches = match_stream(source.read(), source.stats, plan, diagnostics, judge)
+    return criteria, matches
 
 
 @cache

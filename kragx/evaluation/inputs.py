@@ -265,7 +265,7 @@ class Source:
 
     def batches(self, profile: Profile | None = None) -> Iterator[Batch]:
         """`StreamStats.batches` of all of it."""
-        return self.stats.batches(self._read(), self.texts, profile)
+        return self.stats.batches(self.read(), self.texts, profile)
 
     def items(self, profile: Profile | None = None) -> Iterator[MatchItem]:
         """The same question by question, with all distinct documents where there are searches."""
@@ -303,7 +303,8 @@ class Source:
                 return
         yield from reading.anew().batches()
 
-    def _read(self) -> Iterator[Batch]:
+    def read(self) -> Iterator[Batch]:
+        """All of it as it is read, which has passed then."""
         yield from batches_of(self.rows)
         self.ended()
 

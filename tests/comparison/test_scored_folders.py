@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from kragx.evaluation import parts_module
+from kragx.evaluation import parts as parts_module
 from kragx.evaluation.part_tables import evaluate_in_parts
 from tests.app.commands.conftest import here, kragx
 
