@@ -68,7 +68,7 @@ def match_pairs(
     else:
         table = match_in_parts(source, plan, diagnostics, engine).table
     null = np.array(None)  # what a judge could not say is null, not 0 and not "no match"
-    for row, (ids, of_texts) in enumerate(source.stats.kept or ()):
+    for row, (ids, of_texts) in enumerate(source.stats.kept):
         scores = table.dense(row)
         unknown = np.isnan(scores)
         yield {

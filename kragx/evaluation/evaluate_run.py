@@ -259,10 +259,10 @@ def _measured(
     sums = table_counts(table, forbidden, searches)
     evaluation = unmeasured(source, criteria, plan, table, diagnostics, sums, beyond)
     counts, evidence = evaluation.counts, None
-    if (lists := source.stats.kept) is not None:
+    if criteria.looks:
         concurrency = int(source.run.settings.get("concurrency", 1))
         of_lists = forbidden, searches, matches.searched
-        evidence = criteria.gathered(lists, table, concurrency, *of_lists)
+        evidence = criteria.gathered(source.stats.kept, table, concurrency, *of_lists)
         counts = {**counts, **evidence.counts(criteria.facts_by)}
     specs = criteria.specs if forbidden is None else with_leak(criteria.specs, forbidden)
     return replace(

@@ -125,8 +125,8 @@ def match_stream(
         LackingError: ids have no text, and something compares texts.
     """
     forbidding, searching = plan.forbidding, plan.searching
-    stats.kept, stats.searching = None if plan.keep is None else [], searching
-    batches = stats.batches(batches, plan.texts, plan.profile, keep=plan.keep or itself)
+    stats.searching = searching
+    batches = stats.batches(batches, plan.texts, plan.profile, plan.keep)
     marks, searched = list[PartMarks](), list[Searched]()
     if searching is not None:
         note = None if forbidding is None else lambda batch: marks.append(forbidding.marks(batch))

@@ -383,7 +383,7 @@ def scored(
         return stored
     keep = groups_of if plan.keep is None else plan.keep
     matched = match_part(part, replace(plan, keep=keep), hashes=True)
-    lists, matched.stats.kept = matched.stats.kept or [], None
+    lists, matched.stats.kept = matched.stats.kept, []
     result = ScoredPart(key=path.stem, stats=matched.stats, diagnostics=matched.diagnostics)
     try:
         with warnings.catch_warnings():  # it is said of all questions

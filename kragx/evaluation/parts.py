@@ -184,9 +184,8 @@ def match_in_parts(
     source: Source, plan: MatchPlan, diagnostics: Diagnostics, engine: Engine
 ) -> Matches:
     """`match_source` by others, with the same errors; or a `WorkerError`: a process died."""
-    stats, parts = source.stats, list[Matches]()
-    stats.kept = None if plan.keep is None else []
-    work = partial(match_part, plan=plan, hashes=stats.hashes is not None)
+    parts = list[Matches]()
+    work = partial(match_part, plan=plan, hashes=source.stats.hashes is not None)
     results = engine.map(work, parts_of(source.rows))
     for result in passing(source, diagnostics, results, message("matched parts")):
         parts.append(result.matches)
