@@ -4,7 +4,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from kragx.evaluation.parts.workers import Engine, work_on
+from kragx.evaluation.parts import Engine, work_on
 
 
 @dataclass(frozen=True)

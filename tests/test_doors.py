@@ -56,8 +56,8 @@ from kragx.data.documents import doc_record
 from kragx.data.formats.format import question_record
 from kragx.data.formats.parquet import write_questions
 from kragx.data.formats.trec import write_qrels
+from kragx.evaluation import parts as part
 from kragx.evaluation.part_tables import evaluate_in_parts
-from kragx.evaluation.parts import source_parts as part
 from kragx.judging import Answer, Request, Usage
 from kragx.matchers import METHODS
 from tests.data.support import write_run

@@ -1,4 +1,4 @@
-"""A Ray cluster as what works on parts: a task for each (`kragx.evaluation.parts.workers`)."""
+"""A Ray cluster as what works on parts: a task for each (`kragx.evaluation.parts`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from kragx.evaluation.parts.workers import AHEAD, Engine, Hands, Waiting, died, work_on
+from kragx.evaluation.parts import AHEAD, Engine, Hands, Waiting, died, work_on
 from kragx.ground.errors import UsageError, needing
 from kragx.ground.options import check_options, fitting, is_text, optional, whole
 from kragx.ground.printing import message

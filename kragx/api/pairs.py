@@ -12,8 +12,7 @@ from kragx import matchers
 from kragx.data import Doc, Gold
 from kragx.evaluation.inputs import Texts, source_of
 from kragx.evaluation.match_source import MatchPlan, match_source, vocabulary_of
-from kragx.evaluation.parts.source_parts import match_in_parts
-from kragx.evaluation.parts.workers import engine_of
+from kragx.evaluation.parts import engine_of, match_in_parts
 from kragx.ground.errors import UsageError
 from kragx.metrics import Profile, profile_for
 from kragx.metrics.match_table import matches
@@ -69,7 +68,7 @@ def match_pairs(
     else:
         table = match_in_parts(source, plan, diagnostics, engine).table
     null = np.array(None)  # what a judge could not say is null, not 0 and not "no match"
-    for row, (ids, of_texts) in enumerate(source.stats.kept or ()):
+    for row, (ids, of_texts) in enumerate(source.stats.kept):
         scores = table.dense(row)
         unknown = np.isnan(scores)
         yield {

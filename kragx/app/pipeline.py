@@ -28,7 +28,7 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.explain import explain
 from kragx.evaluation.explanation import Explanation
 from kragx.evaluation.match_source import vocabulary_of_runs
-from kragx.evaluation.parts.workers import engine_of
+from kragx.evaluation.parts import engine_of
 from kragx.ground.errors import (
     DataError,
     JudgingError,

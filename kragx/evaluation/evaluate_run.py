@@ -2,7 +2,7 @@
 
 import platform
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
@@ -22,26 +22,26 @@ from kragx.data import (
     read_results,
     read_run,
 )
+from kragx.data.batch import Batch
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.objects import gold_of, results_of
 from kragx.data.scored import are_scores
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import judging_counts
-from kragx.evaluation.forbidden import Beyond, Forbidding, ids_met
+from kragx.evaluation.forbidden import Beyond, ids_met
 from kragx.evaluation.inputs import Source, Texts, source_of
 from kragx.evaluation.match_source import (
     Matches,
     MatchPlan,
     itself,
     match_source,
+    match_stream,
     table_counts,
     vocabulary_of,
     vocabulary_of_runs,
-    watched,
 )
-from kragx.evaluation.parts.source_parts import match_in_parts
-from kragx.evaluation.parts.workers import engine_of
+from kragx.evaluation.parts import engine_of, match_in_parts
 from kragx.evaluation.pools import check_whole_lists, pooled, within
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.runs import counts_of_runs
@@ -151,7 +151,7 @@ def evaluate_run(
     corpus = as_corpus(corpus)
     if isinstance(run, Run) and run.reruns:
         return _evaluation_of_reruns(gold_of(dataset), run, criteria, corpus, workers, name)
-    dataset, run, criteria, is_open = _fitting(gold_of(dataset), results_of(run), criteria, corpus)
+    dataset, run, criteria = _fitting(gold_of(dataset), results_of(run), criteria, corpus)
     matcher, looks = criteria.matcher, criteria.looks
     # Ids under other keys, and metrics that look, need the documents themselves.
     by_id = matcher.reads == "ids" and matcher == matchers.IdMatcher() and not looks
@@ -164,14 +164,18 @@ def evaluate_run(
     diagnostics = matchers.Diagnostics()
     try:
         if matcher.judges:
-            criteria, matches = _judged(source, criteria, diagnostics, plan.forbidding)
+            criteria, matches = _judged(source, criteria, plan, diagnostics)
         elif engine is None:
             matches = match_source(source, plan, diagnostics)
         else:
             matches = match_in_parts(source, plan, diagnostics, engine)
     except LackingError:
-        by_ids = _by_ids(dataset, criteria, corpus) if is_open and run is None else None
-        if by_ids is None:
+        # Of a file with both the whole has to be known, which standard input is not.
+        if not criteria.is_open or run is not None or str(dataset) == "-":
+            raise
+        gold, retrieved = read_results(dataset)
+        by_ids = criteria.fitting(gold, [retrieved], corpus)
+        if not by_ids.are_ids:
             raise
         return evaluate_run(dataset, run, by_ids, corpus=corpus, workers=workers, name=name)
     return _measured(source, criteria, plan, matches.weighed(source.dataset_name), diagnostics)
@@ -179,30 +183,18 @@ def evaluate_run(
 
 def _fitting(
     dataset: object, run: object, criteria: Criteria, corpus: Corpus
-) -> tuple[object, object, Criteria, bool]:
-    """Both sides with criteria that fit them, and whether these may still be ids."""
+) -> tuple[object, object, Criteria]:
+    """Both sides, read where that takes it, with criteria that fit them."""
     if not criteria.is_open:
-        return dataset, run, criteria, False
+        return dataset, run, criteria
     are_mappings = isinstance(dataset, Mapping) and corpus.source is None
     if are_mappings and are_scores(dataset) and are_scores(run):
-        return dataset, run, criteria.of_ids(), False
-    if run is not None and not is_retriever(run):
-        dataset = read_dataset(dataset)
-        run = read_run(run, dataset)
-        criteria = criteria.fitting(dataset, [run], corpus)
-    return dataset, run, criteria, criteria.is_open
-
-
-def _by_ids(dataset: object, criteria: Criteria, corpus: Corpus) -> Criteria | None:
-    """Criteria that compare ids, where a file with both has nothing else; None where it has.
-
-    The whole of it has to be known for that, which standard input is not.
-    """
-    if str(dataset) == "-":
-        return None
-    gold, retrieved = read_results(dataset)
-    by_ids = criteria.fitting(gold, [retrieved], corpus)
-    return by_ids if by_ids.are_ids else None
+        return dataset, run, criteria.of_ids()
+    if run is None or is_retriever(run):
+        return dataset, run, criteria
+    gold = read_dataset(dataset)
+    read = read_run(run, gold)
+    return gold, read, criteria.fitting(gold, [read], corpus)
 
 
 def _evaluation_of_reruns(
@@ -267,10 +259,10 @@ def _measured(
     sums = table_counts(table, forbidden, searches)
     evaluation = unmeasured(source, criteria, plan, table, diagnostics, sums, beyond)
     counts, evidence = evaluation.counts, None
-    if (lists := source.stats.kept) is not None:
+    if criteria.looks:
         concurrency = int(source.run.settings.get("concurrency", 1))
         of_lists = forbidden, searches, matches.searched
-        evidence = criteria.gathered(lists, table, concurrency, *of_lists)
+        evidence = criteria.gathered(source.stats.kept, table, concurrency, *of_lists)
         counts = {**counts, **evidence.counts(criteria.facts_by)}
     specs = criteria.specs if forbidden is None else with_leak(criteria.specs, forbidden)
     return replace(
@@ -333,30 +325,28 @@ def unmeasured(
 
 
 def _judged(
-    source: Source,
-    criteria: Criteria,
-    diagnostics: matchers.Diagnostics,
-    forbidding: Forbidding | None,
+    source: Source, criteria: Criteria, plan: MatchPlan, diagnostics: matchers.Diagnostics
 ) -> tuple[Criteria, Matches]:
     """The matches that a judge decides, of all questions together: pooled, if there is no gold."""
-    source.stats.kept = [] if criteria.looks else None
-    searching = source.stats.searching = criteria.searching
-    if searching is not None:
+    if criteria.searching is not None:
         check_whole_lists(criteria.matcher)
-    batches, with_what_passed = watched(source.batches(criteria.profile), forbidding, searching)
-    # All at once: a pool is of all questions, and equal ones are asked about once.
-    items = [item for batch in batches for item in items_of(batch)]
-    matcher = criteria.matcher
-    if matcher.pool is None and matcher.needs_pool(items):
-        matcher = matcher.pooled([items])
-    if matcher.pool is None:
-        matcher = matcher.against_gold()
-        criteria = replace(criteria, matcher=matcher)
-        table = matching.match(items, matcher, diagnostics)
-    else:
-        criteria = within(criteria, matcher)
-        table = match_in_pool(items, matcher, diagnostics)
-    return criteria, with_what_passed(table)
+
+    def judge(
+        batches: Iterable[Batch], matcher: matchers.BaseMatcher, diagnostics: matchers.Diagnostics
+    ) -> MatchTable:
+        nonlocal criteria
+        # All at once: a pool is of all questions, and equal ones are asked about once.
+        items = [item for batch in batches for item in items_of(batch)]
+        if matcher.pool is None and matcher.needs_pool(items):
+            matcher = matcher.pooled([items])
+        if matcher.pool is not None:
+            criteria = within(criteria, matcher)
+            return match_in_pool(items, matcher, diagnostics)
+        criteria = replace(criteria, matcher=matcher.against_gold())
+        return matching.match(items, criteria.matcher, diagnostics)
+
+    matches = match_stream(source.read(), source.stats, plan, diagnostics, judge)
+    return criteria, matches
 
 
 @cache

@@ -23,21 +23,10 @@ from kragx.evaluation.nearby import Nearby, check_decides, thresholds_near
 from kragx.evaluation.pools import check_depth
 from kragx.evaluation.presenting import bounds_note, heading, mean_text, size, with_bounds
 from kragx.evaluation.runs import SeveralRuns, partly_remarks, runs_note
-from kragx.evaluation.wording import (
-    failure_remarks,
-    further_remarks,
-    match_label,
-    short_remarks,
-)
+from kragx.evaluation.wording import failure_remarks, further_remarks, match_label, short_remarks
 from kragx.ground.errors import RetrieverError, UsageError, nearest, needing
 from kragx.ground.json_values import to_jsonable
-from kragx.ground.printing import (
-    Part,
-    Result,
-    Table,
-    message,
-    warning,
-)
+from kragx.ground.printing import Part, Result, Table, message, warning
 from kragx.matchers.gold_siblings import GoldSiblings, siblings_remarks
 from kragx.matchers.siblings import SIBLINGS
 from kragx.metrics import (

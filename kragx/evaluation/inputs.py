@@ -34,22 +34,10 @@ from kragx.data.objects import gold_of
 from kragx.data.scored import Scored
 from kragx.evaluation.arranging import arranged_batch
 from kragx.evaluation.retriever_adapters import is_retriever
-from kragx.evaluation.searching import (
-    OF_SEARCHES,
-    SEARCHES,
-    Searching,
-    Seen,
-    seen_in,
-    seen_in_runs,
-)
+from kragx.evaluation.searching import OF_SEARCHES, SEARCHES, Searching, Seen, seen_in, seen_in_runs
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.printing import message
-from kragx.matchers import (
-    BaseMatcher,
-    Diagnostics,
-    MatchItem,
-    is_built_in,
-)
+from kragx.matchers import BaseMatcher, Diagnostics, MatchItem, is_built_in
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.items import items_of
 from kragx.metrics import LEFT_OUT, Floats, Profile
@@ -138,7 +126,7 @@ class StreamStats:
         seconds: how long each answer took; None where nobody says.
         failures: by query id, why the retriever failed.
         hashes: of their gold; None where the whole gold set is known.
-        kept: what is made of each of them; None where nothing is.
+        kept: what is made of each of them, where anything is.
         repair: has counted the surrogates that were replaced.
         golds: of their gold what is compared with each other; None where nothing is.
         searching: says which list of them metrics are about; None where nobody looks at searches.
@@ -150,7 +138,7 @@ class StreamStats:
     seconds: list[float | None] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     hashes: list[bytes] | None = None
-    kept: list[Any] | None = None
+    kept: list[Any] = field(default_factory=list)
     repair: SurrogateRepair = field(default_factory=SurrogateRepair)
     golds: GoldSample | None = None
     searching: Searching | None = None
@@ -167,8 +155,7 @@ class StreamStats:
         batches: Iterable[Batch],
         texts: "Texts",
         profile: Profile | None = None,
-        *,
-        keep: Callable[[MatchItem], Any] = lambda item: item,
+        keep: Callable[[MatchItem], Any] | None = None,
     ) -> Iterator[Batch]:
         """Yield questions with their documents as they are matched, and note them.
 
@@ -177,7 +164,7 @@ class StreamStats:
             texts: fills in those of ids.
             profile: what is done with a list before it is matched (`arranged_batch`), and whether
                 queries without an answer are counted only; None for nothing.
-            keep: what is kept of each, if anything is.
+            keep: what is kept of each; None for nothing.
         """
         # Noted as read: what a profile leaves out stands in the file, where none may stand twice.
         noted = self.noted(batches)
@@ -198,7 +185,7 @@ class StreamStats:
                 self.hashes += batch.hashes()
             if self.golds is not None:
                 self.golds.see_batch(batch)
-            if self.kept is not None:  # rows of the table, in its order
+            if keep is not None:  # rows of the table, in its order
                 self.kept += map(keep, items_of(batch))
             if len(batch):
                 yield batch
@@ -277,7 +264,7 @@ class Source:
 
     def batches(self, profile: Profile | None = None) -> Iterator[Batch]:
         """`StreamStats.batches` of all of it."""
-        return self.stats.batches(self._read(), self.texts, profile)
+        return self.stats.batches(self.read(), self.texts, profile)
 
     def items(self, profile: Profile | None = None) -> Iterator[MatchItem]:
         """The same question by question, with all distinct documents where there are searches."""
@@ -315,7 +302,8 @@ class Source:
                 return
         yield from reading.anew().batches()
 
-    def _read(self) -> Iterator[Batch]:
+    def read(self) -> Iterator[Batch]:
+        """All of it as it is read, which has passed then."""
         yield from batches_of(self.rows)
         self.ended()
 

@@ -13,18 +13,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from kragx.data import NO_CORPUS, Corpus, Query, Retrieved, Run
-from kragx.data.batch import Batch, batched, batches_of
+from kragx.data.batch import Batch, batched
 from kragx.data.lists import distinct
 from kragx.data.weights import unequal
 from kragx.evaluation.forbidden import Forbidding, PartMarks, joined
-from kragx.evaluation.inputs import (
-    OF_FORBIDDEN,
-    PROBES,
-    UNANSWERABLE,
-    Source,
-    StreamStats,
-    Texts,
-)
+from kragx.evaluation.inputs import OF_FORBIDDEN, PROBES, UNANSWERABLE, Source, StreamStats, Texts
 from kragx.evaluation.searching import Searched, Searching, search_counts
 from kragx.ground.errors import DataError
 from kragx.matchers import BaseMatcher, Diagnostics, MatchItem, matching
@@ -110,48 +103,38 @@ class Matches(NamedTuple):
         return self._replace(table=replace(self.table, weights=weights))
 
 
-def watched(
-    batches: Iterable[Batch], forbidding: Forbidding | None, searching: Searching | None
-) -> tuple[Iterable[Batch], Callable[[MatchTable], Matches]]:
-    """Batches, as they are matched, and what makes their matches of their table once all passed.
-
-    What must not come is looked for in what any search of a question brought.
-    """
-    if forbidding is None and searching is None:
-        return batches, Matches
-    marks: list[PartMarks] = []
-    searched: list[Searched] = []
-    if searching is not None:
-        note = None if forbidding is None else lambda batch: marks.append(forbidding.marks(batch))
-        batches = searching.watching(batches, searched, note)
-    elif forbidding is not None:
-        batches = forbidding.watching(batches, marks)
-    return batches, lambda table: Matches.joined([table], marks, searched)
-
-
 def match_stream(
     batches: Iterable[Batch],
     stats: StreamStats,
     plan: MatchPlan,
     diagnostics: Diagnostics,
+    match: Callable[[Iterable[Batch], BaseMatcher, Diagnostics], MatchTable] | None = None,
 ) -> Matches:
     """The matches of batches, which pass then: the one function that matches any.
+
+    What must not come is looked for in what any search of a question brought.
 
     Args:
         batches: as they are read.
         stats: takes note of them.
         plan: what is done with them.
         diagnostics: the matcher adds its counts here.
+        match: makes the table of the batches as they are matched; None for `match_batches`.
 
     Raises:
         LackingError: ids have no text, and something compares texts.
     """
-    stats.kept, stats.searching = None if plan.keep is None else [], plan.searching
-    batches = stats.batches(batches, plan.texts, plan.profile, keep=plan.keep or itself)
-    with_what_passed: Callable[[MatchTable], Matches] = Matches
-    if plan.forbidding is not None or plan.searching is not None:
-        batches, with_what_passed = watched(batches, plan.forbidding, plan.searching)
-    return with_what_passed(matching.match_batches(batches, plan.matcher, diagnostics))
+    forbidding, searching = plan.forbidding, plan.searching
+    stats.searching = searching
+    batches = stats.batches(batches, plan.texts, plan.profile, plan.keep)
+    marks, searched = list[PartMarks](), list[Searched]()
+    if searching is not None:
+        note = None if forbidding is None else lambda batch: marks.append(forbidding.marks(batch))
+        batches = searching.watching(batches, searched, note)
+    elif forbidding is not None:
+        batches = forbidding.watching(batches, marks)
+    table = (match or matching.match_batches)(batches, plan.matcher, diagnostics)
+    return Matches.joined([table], marks, searched)
 
 
 def match_source(source: Source, plan: MatchPlan, diagnostics: Diagnostics) -> Matches:
@@ -165,9 +148,7 @@ def match_source(source: Source, plan: MatchPlan, diagnostics: Diagnostics) -> M
     Raises:
         DataError: as whoever reads it; ids without texts are counted.
     """
-    matches = match_stream(batches_of(source.rows), source.stats, plan, diagnostics)
-    if source.reading is not None:
-        source.ended()
+    matches = match_stream(source.read(), source.stats, plan, diagnostics)
     matching.conclude(plan.matcher, diagnostics)
     return matches
 

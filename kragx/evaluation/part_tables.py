@@ -33,8 +33,7 @@ from kragx.evaluation.evidence import GatheredEvidence, facts_counts, reading_se
 from kragx.evaluation.forbidden import Beyond, widened
 from kragx.evaluation.inputs import OF_FORBIDDEN, PROBES, Source, Texts, source_of
 from kragx.evaluation.match_source import Matches, MatchPlan, table_counts
-from kragx.evaluation.parts.source_parts import Part, PartResult, match_part, parts_of, passing
-from kragx.evaluation.parts.workers import engine_of
+from kragx.evaluation.parts import Part, PartResult, engine_of, match_part, parts_of, passing
 from kragx.evaluation.searching import unmatched
 from kragx.evaluation.spans import Reader
 from kragx.ground.errors import KragxError, UsageError, needing
@@ -384,7 +383,7 @@ def scored(
         return stored
     keep = groups_of if plan.keep is None else plan.keep
     matched = match_part(part, replace(plan, keep=keep), hashes=True)
-    lists, matched.stats.kept = matched.stats.kept or [], None
+    lists, matched.stats.kept = matched.stats.kept, []
     result = ScoredPart(key=path.stem, stats=matched.stats, diagnostics=matched.diagnostics)
     try:
         with warnings.catch_warnings():  # it is said of all questions
@@ -469,8 +468,8 @@ def write_table(path: Path, part: ScoredPart, groups: Sequence[Mapping[str, Any]
         **{name: pa.array([group.get(name) for group in groups], kinds[name]) for name in kinds},
         **{name: pa.array(values) for name, (values,) in part.values.items()},
     }
-    # Hashes stand in their column; what searches are taken apart by is the driver's.
-    part = replace(part, stats=replace(part.stats, hashes=None, searching=None))
+    # Hashes stand in their column; nobody asks a table for times, nor what searches are read by.
+    part = replace(part, stats=replace(part.stats, hashes=None, seconds=[], searching=None))
     table = pa.table(columns).replace_schema_metadata({TABLE_KEY: _TABLE.dump_json(part)})
     # Written beside and put there whole: a table that was broken off would be taken for one.
     with replacing(path) as place:

@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
+from kragx.evaluation import parts as parts_module
 from kragx.evaluation.part_tables import evaluate_in_parts
-from kragx.evaluation.parts import source_parts as parts_module
 from tests.app.commands.conftest import here, kragx
 
 __all__ = ["here", "kragx"]

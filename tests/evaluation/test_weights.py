@@ -27,10 +27,10 @@ from kragx import (
 from kragx.app import config
 from kragx.app.pipeline import run as run_config
 from kragx.data.problems import DataWarning
+from kragx.evaluation import parts as part
 from kragx.evaluation.evaluate_run import evaluation_of_runs
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.part_tables import evaluate_in_parts
-from kragx.evaluation.parts import source_parts as part
 from kragx.judging import Answer, Judge, Request, Usage
 from kragx.metrics import KRAGX, MatchTable, compute, parse
 from tests.thoroughness import examples

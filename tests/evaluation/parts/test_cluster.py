@@ -18,8 +18,8 @@ from kragx.adapters.ray import Ray
 from kragx.data import read_results
 from kragx.data.formats.gold import write_results
 from kragx.errors import UsageError, WorkerError
-from kragx.evaluation.parts import source_parts as parts
-from kragx.evaluation.parts.workers import engine_of
+from kragx.evaluation import parts
+from kragx.evaluation.parts import engine_of
 from kragx.matchers import BaseMatcher
 from tests.local_cluster import two_workers
 

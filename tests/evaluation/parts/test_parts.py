@@ -21,8 +21,8 @@ from kragx import evaluate, match_pairs, read_rows
 from kragx.data import Reading, SurrogateRepair
 from kragx.data.batch import in_rows
 from kragx.errors import DataError, KragxError, UsageError, WorkerError
-from kragx.evaluation.parts import source_parts as parts
-from kragx.evaluation.parts.workers import ProcessPool
+from kragx.evaluation import parts
+from kragx.evaluation.parts import ProcessPool
 from kragx.judging import Judge
 from kragx.matchers import JudgeMatcher, MatchWarning
 from kragx.testing import ScriptedClient
@@ -307,7 +307,7 @@ def test_a_worker_takes_one_core():
 _SCRIPT = """
 import sys
 from kragx import evaluate
-from kragx.evaluation.parts import source_parts as part
+from kragx.evaluation import parts as part
 
 print("once")
 part.PART_BYTES = 2_000
@@ -331,7 +331,7 @@ def test_a_script_needs_no_guard(tmp_path):
 _SHARED = """
 import sys
 from kragx import evaluate
-from kragx.evaluation.parts import source_parts as part
+from kragx.evaluation import parts as part
 
 part.PART_BYTES = 2_000
 evaluate(sys.argv[1], workers=2, match="tests.evaluation.parts.slow:Slow")

@@ -6,8 +6,8 @@ import random
 import pytest
 
 from kragx import evaluate
+from kragx.evaluation import parts as part
 from kragx.evaluation.part_tables import evaluate_in_parts
-from kragx.evaluation.parts import source_parts as part
 
 WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa")
 METRICS = [

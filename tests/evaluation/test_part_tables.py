@@ -21,9 +21,8 @@ from kragx.data.formats.format import question_record
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.parquet import TABLE_KEY, write_questions
 from kragx.errors import DataError, JudgingError
-from kragx.evaluation import part_tables as scored
+from kragx.evaluation import part_tables as scored, parts as part
 from kragx.evaluation.part_tables import SUMMARY, evaluate_in_parts
-from kragx.evaluation.parts import source_parts as part
 from kragx.judging import Failure, Judge, Panel, Request, Store
 from kragx.matchers import ExactMatcher
 from kragx.testing import ScriptedClient

@@ -1,1 +1,0 @@
-"""Work in parts: stretches of questions that can be matched alone, in this process or in others."""

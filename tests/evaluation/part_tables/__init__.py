@@ -1,1 +1,0 @@
-"""Scoring into tables of values per question."""
