@@ -90,8 +90,8 @@ class Forbidden:
 
     def to_dict(self) -> dict[str, Any]:
         """It as a gold file holds it."""
-        record = present(**{name: getattr(self, name) for name in _FIELDS})
-        return {name: value for name, value in record.items() if (name, value) != _UNSAID}
+        fields = ((name, getattr(self, name)) for name in _FIELDS)
+        return present(**{name: value for name, value in fields if (name, value) != _UNSAID})
 
 
 # At most eighteen digits: more are no place, and Python refuses to read thousands.
@@ -168,8 +168,11 @@ def check_versions(items: Iterable[Forbidden]) -> None:
 
 def newer_by_older(items: Iterable[Forbidden]) -> dict[str, str]:
     """The newer document by the older one, of the items that name both by id."""
-    pairs = ((item.id, item.superseded_by) for item in items)
-    return {old: new for old, new in pairs if old is not None and new is not None}
+    return {
+        item.id: item.superseded_by
+        for item in items
+        if item.id is not None and item.superseded_by is not None
+    }
 
 
 def check_cycle(newer: Mapping[str, str]) -> None:

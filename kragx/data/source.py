@@ -224,8 +224,7 @@ class Reading:
 
     def is_nested(self, table: ParquetTable) -> bool:
         """Whether a Parquet file has a row a question with nested lists, and is read as such."""
-        is_gold = self.format in (None, FORMATS["gold"]) and not self._columns
-        return is_gold and table.is_nested()
+        return self.format in (None, FORMATS["gold"]) and not self._columns and table.is_nested()
 
     @property
     def empty(self) -> DataError:

@@ -158,8 +158,9 @@ class Fields:
 
     def rest(self) -> dict[str, Any]:
         """What a record holds besides the format's fields."""
-        fields = self.format.fields
-        return {name: value for name, value in self.record.items() if name not in fields}
+        return {
+            name: value for name, value in self.record.items() if name not in self.format.fields
+        }
 
     def id_or_number(self, name: str) -> str:
         """The query's id; of rows without one their number, which joins nothing but this file."""
@@ -200,8 +201,7 @@ class Fields:
 
     def ids(self, name: str) -> list[str]:
         """A list of ids."""
-        entries = self._list(name, "ids")
-        return [doc_id for _, doc_id in self._each(name, needed_id, entries)]
+        return [doc_id for _, doc_id in self._each(name, needed_id, self._list(name, "ids"))]
 
     def id_groups(self, name: str) -> dict[int, tuple[str, ...]]:
         """A list of ids, or of lists of ids of which any one serves, by position."""

@@ -81,8 +81,7 @@ def _read(fields: Fields) -> Read:
     """Its query, and what was retrieved for it."""
     fields.only()
     query_id, text = fields.id("query_id"), fields.text("query")
-    golds = [gold for _, gold in fields.golds()]
-    yield fields.query(query_id, text, golds), fields.retrieved()
+    yield fields.query(query_id, text, [gold for _, gold in fields.golds()]), fields.retrieved()
 
 
 GOLD = Format(
