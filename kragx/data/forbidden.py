@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from kragx.data.documents import clean_each, clean_id, clean_text, present
@@ -177,22 +178,15 @@ def newer_by_older(items: Iterable[Forbidden]) -> dict[str, str]:
 
 def check_cycle(newer: Mapping[str, str]) -> None:
     """Raise a `DataError` that names a circle of documents each of which is newer than the last."""
-    # What was followed once leads into no circle, so that long chains are walked once.
-    clean = set[str]()
-    for first in newer:
-        chain, name = {first: None}, newer.get(first)
-        while name is not None and name not in clean and name not in chain:
-            chain[name] = None
-            name = newer.get(name)
-        if name in chain:
-            circle = [*chain][[*chain].index(name) :]
-            raise DataError(
-                "a circle of versions: {names}",
-                field="superseded_by",
-                remedy="name the newer document of each, and none for the newest",
-                names=" -> ".join(map(repr, [*circle, name])),
-            )
-        clean.update(chain)
+    try:
+        TopologicalSorter({old: (new,) for old, new in newer.items()}).prepare()
+    except CycleError as error:
+        raise DataError(
+            "a circle of versions: {names}",
+            field="superseded_by",
+            remedy="name the newer document of each, and none for the newest",
+            names=" -> ".join(map(repr, reversed(error.args[1]))),
+        ) from None
 
 
 def stretch_of(doc_id: str) -> tuple[str, int, int] | None:
