@@ -356,8 +356,7 @@ def contradictions(query: Query) -> Iterator[tuple[str, str]]:
             if item.text is not None and not item.text.strip():
                 yield f"{place}.text", _EMPTY_TEXT
     first: dict[tuple[str | None, str, str], int] = {}
-    are_alike = all(gold.grade == golds[0].grade for gold in golds)
-    for position, gold in enumerate(() if are_alike else golds):
+    for position, gold in enumerate(golds):
         if gold.id is None and gold.text is None:
             continue
         before = first.setdefault(passage_of(gold), position)
