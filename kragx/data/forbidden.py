@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from kragx.data.documents import clean_each, clean_id, clean_text, present
@@ -101,8 +102,8 @@ class Forbidden:
 
     def to_dict(self) -> dict[str, Any]:
         """It as a gold file holds it."""
-        record = present(**{name: getattr(self, name) for name in _FIELDS})
-        return {name: value for name, value in record.items() if (name, value) != _UNSAID}
+        fields = ((name, getattr(self, name)) for name in _FIELDS)
+        return present(**{name: value for name, value in fields if (name, value) != _UNSAID})
 
 
 # At most eighteen digits: more are no place, and Python refuses to read thousands.
@@ -179,28 +180,24 @@ def check_versions(items: Iterable[Forbidden]) -> None:
 
 def newer_by_older(items: Iterable[Forbidden]) -> dict[str, str]:
     """The newer document by the older one, of the items that name both by id."""
-    pairs = ((item.id, item.superseded_by) for item in items)
-    return {old: new for old, new in pairs if old is not None and new is not None}
+    return {
+        item.id: item.superseded_by
+        for item in items
+        if item.id is not None and item.superseded_by is not None
+    }
 
 
 def check_cycle(newer: Mapping[str, str]) -> None:
     """Raise a `DataError` that names a circle of documents each of which is newer than the last."""
-    # What was followed once leads into no circle, so that long chains are walked once.
-    clean = set[str]()
-    for first in newer:
-        chain, name = {first: None}, newer.get(first)
-        while name is not None and name not in clean and name not in chain:
-            chain[name] = None
-            name = newer.get(name)
-        if name in chain:
-            circle = [*chain][[*chain].index(name) :]
-            raise DataError(
-                "a circle of versions: {names}",
-                field="superseded_by",
-                remedy="name the newer document of each, and none for the newest",
-                names=" -> ".join(map(repr, [*circle, name])),
-            )
-        clean.update(chain)
+    try:
+        TopologicalSorter({old: (new,) for old, new in newer.items()}).prepare()
+    except CycleError as error:
+        raise DataError(
+            "a circle of versions: {names}",
+            field="superseded_by",
+            remedy="name the newer document of each, and none for the newest",
+            names=" -> ".join(map(repr, reversed(error.args[1]))),
+        ) from None
 
 
 def stretch_of(doc_id: str) -> tuple[str, int, int] | None:

@@ -98,8 +98,7 @@ class Rule:
     @cached_property
     def query_paths(self) -> tuple[str, ...]:
         """What it asks of the question's metadata."""
-        paths = (part.query_path for part in self.conditions if part.query_path is not None)
-        return tuple(dict.fromkeys(paths))
+        return tuple(dict.fromkeys(filter(None, (part.query_path for part in self.conditions))))
 
     def asker(self, metadata: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """What it asks of a question's metadata; None where something lacks: it is not of it."""

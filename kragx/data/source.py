@@ -225,8 +225,7 @@ class Reading:
 
     def is_nested(self, table: ParquetTable) -> bool:
         """Whether a Parquet file has a row a question with nested lists, and is read as such."""
-        is_gold = self.format in (None, FORMATS["gold"]) and not self._columns
-        return is_gold and table.is_nested()
+        return self.format in (None, FORMATS["gold"]) and not self._columns and table.is_nested()
 
     @property
     def empty(self) -> DataError:
@@ -377,8 +376,7 @@ def contradictions(query: Query) -> Iterator[tuple[str, str]]:
             if item.text is not None and not item.text.strip():
                 yield f"{place}.text", _EMPTY_TEXT
     first: dict[tuple[str | None, str, str], int] = {}
-    are_alike = all(gold.grade == golds[0].grade for gold in golds)
-    for position, gold in enumerate(() if are_alike else golds):
+    for position, gold in enumerate(golds):
         if gold.id is None and gold.text is None:
             continue
         before = first.setdefault(passage_of(gold), position)

@@ -15,6 +15,7 @@ from kragx.data.weights import REMEDIES
 from kragx.ground.errors import DataError, inside, shorten
 from kragx.ground.printing import message
 
+_BEYOND = re.compile("[\U00010000-\U0010ffff]")
 _SEPARATORS = {"ids": "[|;\n,]", "gold ids": "[|;\n,]", "texts": "\n", "gold texts": "\n"}
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -58,15 +59,8 @@ def same_in_sheet(value: object, stored: object) -> bool:
     if not (isinstance(value, str) and isinstance(stored, str)):
         return value == stored
     text, before = (re.sub(r"\r\n?", "\n", lines) for lines in (value, stored))
-    return text == before or ("?" in text and text == "".join(map(_in_cp949, before)))
-
-
-def _in_cp949(letter: str) -> str:
-    try:
-        letter.encode("cp949")
-    except UnicodeEncodeError:
-        return "??" if ord(letter) > 0xFFFF else "?"
-    return letter
+    in_cp949 = _BEYOND.sub("??", before).encode("cp949", "replace").decode("cp949")
+    return text == before or ("?" in text and text == in_cp949)
 
 
 def _is_formula(text: str) -> bool:

@@ -159,8 +159,9 @@ class Fields:
 
     def rest(self) -> dict[str, Any]:
         """What a record holds besides the format's fields."""
-        fields = self.format.fields
-        return {name: value for name, value in self.record.items() if name not in fields}
+        return {
+            name: value for name, value in self.record.items() if name not in self.format.fields
+        }
 
     def id_or_number(self, name: str) -> str:
         """The query's id; of rows without one their number, which joins nothing but this file."""

@@ -78,21 +78,34 @@ _RESULT: Mapping[str, Kind] = {
 }
 
 
+_IRRELEVANT = "irrelevant_chunk_ids"
+_GRADES = {"highly_relevant_chunk_ids": 2.0, "relevant_chunk_ids": 1.0, _IRRELEVANT: 0.0}
+"""The grade of the ids in each list of the schema."""
+
+_LISTS: Mapping[str, Kind] = {
+    **dict.fromkeys(reversed(_GRADES), "gold ids"),
+    "gold_texts": "gold texts",
+}
+
+
 def _read(fields: Fields) -> Read:
-    """Its query, and what was retrieved for it."""
+    """Its query, and what was retrieved for it, if it says so."""
     fields.only()
-    query_id, text = fields.id("query_id"), fields.text("query")
-    golds = [gold for _, gold in fields.golds()]
-    yield fields.query(query_id, text, golds), fields.retrieved()
+    query_id = fields.id("query_id")
+    text = fields.text("query", is_required=fields.format is GOLDSET)
+    yield fields.query(query_id, text, _graded(fields)), fields.retrieved()
 
 
 GOLD = Format(
     "gold",
-    fields={**_QUERY, **_RESULT},
+    fields={**_QUERY, **_LISTS, **_RESULT},
     marks=("gold", "retrieved", SEARCHES),
     read=_read,
 )
 """The format of gold and results files."""
+
+GOLDSET = replace(GOLD, name="goldset", marks=tuple(_LISTS))
+"""The same, called so where chunks stand in a list for each grade: managed gold sets."""
 
 
 def write_gold(dataset: GoldDataset, path: str | Path) -> None:
@@ -152,35 +165,6 @@ def _write(
     else:
         records = starmap(question_record, questions)
         write_records(chain(rules_record(dataset.forbidden), records), path)
-
-
-_IRRELEVANT = "irrelevant_chunk_ids"
-_GRADES = {"highly_relevant_chunk_ids": 2.0, "relevant_chunk_ids": 1.0, _IRRELEVANT: 0.0}
-"""The grade of the ids in each list of the schema."""
-
-
-def _read_goldset(fields: Fields) -> Read:
-    """Its query, and what was retrieved for it, if it says so."""
-    fields.only()
-    query_id, text = fields.id("query_id"), fields.text("query", is_required=True)
-    if not any(name in fields.record for name in (*GOLDSET.marks, "gold")):
-        problem = message("missing; write [] where a query has no gold")
-        fields.report("relevant_chunk_ids", problem)
-    yield fields.query(query_id, text, _graded(fields)), fields.retrieved()
-
-
-GOLDSET = Format(
-    "goldset",
-    fields={
-        **_QUERY,
-        **dict.fromkeys(reversed(_GRADES), "gold ids"),
-        "gold_texts": "gold texts",
-        **_RESULT,
-    },
-    marks=(*_GRADES, "gold_texts"),
-    read=_read_goldset,
-)
-"""The format of managed gold sets."""
 
 
 def _graded(fields: Fields) -> tuple[Gold, ...]:

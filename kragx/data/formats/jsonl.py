@@ -147,9 +147,11 @@ def read_whole(
         # Reading line by line will name the line.
         if is_lines or is_whole or isinstance(error, UnicodeDecodeError):
             return None
-        line = getattr(error, "lineno", 1)
-        problem = message("not valid JSON: {reason}", reason=getattr(error, "msg", _reason(error)))
-        raise DataError(problem, path=f"{path}:{line}") from None
+        raise DataError(
+            "not valid JSON: {reason}",
+            path=f"{path}:{getattr(error, 'lineno', 1)}",
+            reason=getattr(error, "msg", _reason(error)),
+        ) from None
     return zip(entry_lines(text), value) if isinstance(value, list) else [(1, value)]
 
 
@@ -285,8 +287,7 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
     try:
         packed = place.open("rb", BUFFER)
     except (OSError, ValueError) as error:  # of a name that holds NUL
-        problem = message("{path}: cannot be read: {reason}", path=path, reason=_reason(error))
-        raise DataError(problem) from None
+        raise _unreadable(path, error) from None
     is_packed = str(path).endswith(".gz")
     with (
         packed,
@@ -298,6 +299,10 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
             raise DataError(
                 "{place}: not a whole gzip file: {error}", place=path, error=error
             ) from None
+
+
+def _unreadable(path: str | Path, error: Exception) -> DataError:
+    return DataError("cannot be read: {reason}", path=str(path), reason=_reason(error))
 
 
 def _reason(error: Exception) -> str:
@@ -322,8 +327,7 @@ def read_text(path: str | Path) -> str:
             raise DataError("larger than {value} MB", path=str(path), value=LARGEST_TEXT >> 20)
         return raw.decode("utf-8-sig")
     except OSError as error:
-        problem = message("cannot be read: {reason}", reason=_reason(error))
-        raise DataError(problem, path=str(path)) from None
+        raise _unreadable(path, error) from None
     except UnicodeDecodeError:
         raise DataError("not UTF-8; save the file as UTF-8", path=str(path)) from None
 

@@ -122,8 +122,7 @@ def read_csv(
 def _separator(text: str) -> str:
     """What the first line that is not blank separates cells by: commas, else semicolons or tabs."""
     header = next(filter(str.strip, io.StringIO(text, newline="")), "")
-    bare = _IN_QUOTES.sub("", header)
-    return next((separator for separator in ",;\t" if separator in bare), ",")
+    return next((sign for sign in ",;\t" if sign in _IN_QUOTES.sub("", header)), ",")
 
 
 def _header(cells: list[str], place: str) -> list[str]:

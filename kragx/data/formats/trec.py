@@ -99,8 +99,7 @@ def read_run(path: str | Path) -> Run:
         )
     ranked = {query: Retrieved(rank_by_score(docs)) for query, docs in results.items()}
     name = " ".join(tags[0] if len({*tags}) == 1 else tags[0][:1])
-    n_longer = sum(len(tag) > 1 for tag in tags)
-    return Run(ranked, name=name or file_name(path), n_longer_lines=n_longer)
+    return Run(ranked, name or file_name(path), n_longer_lines=sum(len(tag) > 1 for tag in tags))
 
 
 def write_qrels(dataset: GoldDataset, path: str | Path) -> None:
