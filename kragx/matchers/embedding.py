@@ -130,11 +130,8 @@ class EmbeddingMatcher(TextsMatcher):
             args = {name: getattr(embeddings, name, None) for name in _NAMES}
             embeddings = path_of(type(embeddings))
         model = next((args[name] for name in _NAMES if isinstance(args.get(name), str)), None)
-        further = {
-            name: value
-            for name, value in (self.args or {}).items()
-            if name not in _NAMES or value != model
-        }
+        options = (self.args or {}).items()
+        further = {name: arg for name, arg in options if name not in _NAMES or arg != model}
         settings = {
             "method": self.name,
             "embeddings": embeddings,
@@ -229,6 +226,7 @@ class EmbeddingMatcher(TextsMatcher):
                 if self.embed_as == "queries"
                 else embeddings.embed_documents(texts)
             )
+            array = np.array(vectors, np.float64)
         except KragxError:
             raise
         except Exception as error:  # whatever foreign code raises, the user must learn where
@@ -238,12 +236,6 @@ class EmbeddingMatcher(TextsMatcher):
                 kind=type(error).__name__,
                 error=error,
             ) from error
-        try:
-            array = np.array(vectors, np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(
-                "match.embeddings: not a list of vectors of one length: {error}", error=error
-            ) from None
         shape = len(texts), size or (array.shape[1] if array.ndim == 2 else 0)
         if array.shape != shape or not shape[1] or not np.isfinite(array).all():
             raise DataError(
