@@ -1,7 +1,7 @@
 """Short texts such as answers are looked for as phrases: which are short, where they stand."""
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate
 
 import numpy as np
 
@@ -76,9 +76,8 @@ class Phrases:
 
     def stand(self, doc: Ints, phrase: Ints) -> Bools:
         """Whether a phrase stands in a document, for pairs of them by their places."""
-        pairs = zip(doc.tolist(), phrase.tolist())
-        # By its letters a short one stands where its words do.
-        firsts = (next(chain(self._joints(*pair), self.letters(*pair)), None) for pair in pairs)
+        # Where its words stand, its letters do.
+        firsts = (next(self.letters(*pair), None) for pair in zip(doc.tolist(), phrase.tolist()))
         return np.array([first is not None for first in firsts], bool)
 
     def tokens(self, doc: int, phrase: int) -> Iterator[int]:

@@ -140,11 +140,8 @@ def distinct_docs(retrieved: Iterable[Doc], searches: Iterable[Search]) -> dict[
     Those that were handed on come first, then those that searches add.
     """
     docs: dict[Key, Doc] = {}
-    for doc in retrieved:
+    for doc in chain(retrieved, *(search.measured for search in searches)):
         docs.setdefault(key_of(doc), doc)
-    for search in searches:
-        for doc in search.measured:
-            docs.setdefault(key_of(doc), doc)
     return docs
 
 
@@ -305,11 +302,9 @@ def _read_docs(searches: Sequence[Search]) -> tuple[Doc, ...] | None:
     lists = [search.read for search in searches if search.read is not None]
     if not lists:
         return None
-    distinct: dict[Key, Doc] = {}
-    for entry in chain.from_iterable(lists):
-        doc = entry if isinstance(entry, Doc) else Doc(str(entry))
-        distinct.setdefault(key_of(doc), doc)
-    return tuple(distinct.values())
+    entries = chain.from_iterable(lists)
+    docs = (entry if isinstance(entry, Doc) else Doc(str(entry)) for entry in entries)
+    return tuple(distinct_docs(docs, ()).values())
 
 
 def last_stages(stages: Iterable[Stage]) -> Iterator[Stage]:

@@ -173,12 +173,9 @@ class JudgeMatcher(BaseMatcher):
         """Refuse more missing judgements than `max_missing` allows."""
         from kragx.judging.judgement_counts import check_missing
 
-        check_missing(diagnostics.judging, self.judge, lambda: self._ways_on(diagnostics.judging))
-
-    def _ways_on(self, tally: Tally) -> str:
-        """What helps where too much is missing; what a batch is yet to give is collected."""
-        n_pending = tally.failures["pending"]
-        return message(
+        tally = diagnostics.judging
+        n_pending = tally.failures["pending"]  # what a batch is yet to give is collected
+        remedy = message(
             "{n} are in batches that were submitted: kragx judge collect stores what has been "
             "answered (kragx judge status says how much); --set judge.ask_pending=true asks all "
             "the same, and pays twice"
@@ -189,6 +186,7 @@ class JudgeMatcher(BaseMatcher):
             n=n_pending,
             store=self.judge.store,
         )
+        check_missing(tally, self.judge, lambda: remedy)
 
     def summary(self, tally: Tally) -> dict[str, Any]:
         """As its judge says it."""

@@ -103,20 +103,16 @@ def sources_of(spec: object) -> Iterator[str]:
     members: Any = None if (kind := _kind(options)) is None else options[kind]
     for member in members if isinstance(members, (list, tuple)) else ():
         yield from sources_of(member)
-    if kind is None and (need := _asked_for(options)) is not None:
-        yield need
-
-
-def _asked_for(options: Mapping[str, Any]) -> str | None:
-    """Which code or model a member's scores come from; None for kragx alone."""
+    if kind is not None:
+        return
     method, tokenizer = options.get("method"), options.get("tokenizer")
     if isinstance(method, str) and method_class(method).asks:
-        return str(options.get("embeddings", "a judge"))
+        yield str(options.get("embeddings", "a judge"))
+        return
     cuts = tokenizer.get("name") if isinstance(tokenizer, Mapping) else tokenizer
     if isinstance(method, str) and method not in METHODS:
         method = import_path("matchers", method)
-    paths = (name for name in (method, cuts) if isinstance(name, str) and ":" in name)
-    return next(paths, None)
+    yield from [name for name in (method, cuts) if isinstance(name, str) and ":" in name][:1]
 
 
 @cache

@@ -41,7 +41,7 @@ class RecordStore:
         from kragx.workshop.state import tables
 
         schema = tables.schema(self._schema or tables.USUAL)
-        self._tables = schema.tables
+        self._tables = schema.metadata.tables
         self._database = Database(self.address, schema, self._make, _WAITS)
         return self
 
