@@ -155,8 +155,11 @@ class IdMatcher(IdsMatcher):
             diagnostics[ALIKE] += len(queries)
             if queries.size:
                 diagnostic.meet()  # it is said by itself
-                names = target_ids[target[pairs[0]]] or "", doc_ids[doc[pairs[0]]] or ""
-                example = dict(zip(("query", "gold", "id"), (batch.query_ids[queries[0]], *names)))
+                example = {
+                    "query": batch.query_ids[queries[0]],
+                    "gold": target_ids[target[pairs[0]]] or "",
+                    "id": doc_ids[doc[pairs[0]]] or "",
+                }
                 look_alike = diagnostics.diagnostic(self.settings, ALIKE, IdLookalike)
                 look_alike.merge(IdLookalike(Counter(queries=len(queries)), example))
         return Trace(self, is_same.astype(np.float64), wanted)

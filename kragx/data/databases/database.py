@@ -146,10 +146,19 @@ class Database:
                     raise StoreFailedError(problem, path=str(self._address)) from None
             time.sleep(wait)
 
-    def insert(self, **rows: Rows) -> None:
-        """Add the rows that are new to tables."""
+    def insert(self, *, lock: int | None = None, **rows: Rows) -> None:
+        """Add the rows that are new to tables.
+
+        Args:
+            lock: the number of PostgreSQL's advisory lock of who adds rows: numbers are given
+                before the commit, and who reads on from the last one would miss those of a slower
+                transaction.
+            rows: by the name of their table.
+        """
 
         def work(db: Connection) -> None:
+            if lock is not None and db.dialect.name == "postgresql":
+                db.exec_driver_sql(f"SELECT pg_advisory_xact_lock({lock})")
             for table, of_table in rows.items():
                 insert_rows(db, self._schema.metadata.tables[table], of_table)
 

@@ -8,8 +8,6 @@ from kragx.data.databases import Address
 from kragx.workshop.state.records import RECORDS, StoredRecord
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from kragx.data.databases.database import Database
 
 _WAITS = (0.1, 0.5)  # seconds; somebody waits for the answer, and their page asks again
@@ -41,7 +39,6 @@ class RecordStore:
         from kragx.workshop.state import tables
 
         schema = tables.schema(self._schema or tables.USUAL)
-        self._tables = schema.metadata.tables
         self._database = Database(self.address, schema, self._make, _WAITS)
         return self
 
@@ -57,22 +54,11 @@ class RecordStore:
         Raises:
             StoreFailedError: nothing is written: a full disk, a server that does not answer.
         """
-        from kragx.data.databases.database import insert_rows
-
         rows: dict[str, list[dict[str, object]]] = {}
         for record in records:
             rows.setdefault(record.table, []).append(record.row())
-
-        def work(db: "Connection") -> None:
-            if db.dialect.name == "postgresql":
-                # Numbers are given before the commit; who reads on from the last one would miss
-                # those of a slower transaction.
-                db.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
-            for table, of_table in rows.items():
-                insert_rows(db, self._tables[table], of_table)
-
         if rows:
-            self._database.do(work, write=True)
+            self._database.insert(lock=_LOCK, **rows)
 
     def after(
         self, last: dict[str, int], tables: Collection[str] | None = None
