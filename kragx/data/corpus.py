@@ -26,7 +26,7 @@ from kragx.data.formats.trec import corpus_of, document, is_beir
 from kragx.data.gold import Gold, GoldDataset, Query, gold_place, rank_place
 from kragx.data.lists import interned_texts
 from kragx.data.problems import Problems
-from kragx.data.runs import Run
+from kragx.data.runs import Retrieved, Run
 from kragx.data.text import SurrogateRepair, normalise
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.printing import joined, message
@@ -217,22 +217,19 @@ class Lacking:
         """Note what of some questions, and of what was retrieved for them, has no text."""
         for _, query, retrieved in rows:
             for number, gold in enumerate(query.gold if "gold" in sides else (), start=1):
-                self._note_gold(gold, (query.id, number))
-            searches = retrieved.searches if retrieved is not None else ()
-            documents = retrieved.documents if retrieved is not None else ()
-            for docs in (documents, *(search.measured for search in searches)):
+                items: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
+                have_text = any(item.text is not None for item in items)
+                # Only with a corpus is an alternative without text a mistake: the corpus lacks it.
+                for item in items if not have_text or self.corpus.source is not None else ():
+                    # A gold item without id is its alternatives, if these have texts.
+                    is_needed = item.id is not None or (item is gold and not have_text)
+                    if item.text is None and is_needed:
+                        self.gold.setdefault(item.id, (query.id, number))
+            answer = retrieved or Retrieved()
+            for docs in (answer.documents, *(search.measured for search in answer.searches)):
                 for rank, doc in enumerate(docs if "retrieved" in sides else (), start=1):
                     if doc.text is None:
                         self.retrieved.setdefault(doc.id, (query.id, rank))
-
-    def _note_gold(self, gold: Gold, place: _Place) -> None:
-        items: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
-        have_text = any(item.text is not None for item in items)
-        # Only with a corpus is an alternative without text a mistake: the corpus lacks it.
-        for item in items if not have_text or self.corpus.source is not None else ():
-            # A gold item without id is its alternatives, if these have texts.
-            if item.text is None and (item.id is not None or (item is gold and not have_text)):
-                self.gold.setdefault(item.id, place)
 
     def error(self, needed_by: str) -> LackingError:
         """The error that counts them and names a few."""
@@ -357,14 +354,11 @@ def _checked(source: object, name: str) -> Iterator[Doc]:
                 lacking=lacking,
             )
         if doc.id in places:
-            file, _, line = places[doc.id].rpartition(":")
-            is_same_file = file and file == place.rpartition(":")[0]
-            first = f"line {line}" if is_same_file else places[doc.id]
             raise DataError(
                 "{place}: id {id!r} stands twice (first in {first}); give each document its own",
                 place=place,
                 id=doc.id,
-                first=first,
+                first=places[doc.id],
             )
         places[doc.id] = place
         yield doc
@@ -380,7 +374,8 @@ def _entries(source: object, name: str) -> _Entries:
         texts = TextFiles(Path(source))
         for file in _files(texts) if Path(source).is_dir() else [source]:
             if ending(file) in tabular.READERS:
-                yield from _of_rows(tabular.READERS[ending(file)](file), str(file))
+                rows = tabular.filled(tabular.READERS[ending(file)](file))
+                yield from _of_records(rows, str(file), _of_row)
             else:
                 yield from _of_records(_records(file, texts), str(file))
         texts.warn()
@@ -390,7 +385,7 @@ def _entries(source: object, name: str) -> _Entries:
             doc = as_doc(value, repair)
             yield f"{name}: {key!r}", replace(doc, id=clean_id(key, repair))
     elif tabular.is_frame(source):
-        yield from _of_rows(tabular.rows_of_frame(source), name)
+        yield from _of_records(tabular.filled(tabular.rows_of_frame(source)), name, _of_row)
     elif isinstance(source, Iterable):
         yield from _of_records(enumerate(source, start=1), name)
 
@@ -420,10 +415,6 @@ def _records(path: str | Path, texts: TextFiles) -> Iterable[tuple[int, Any]]:
     first = first_line(path) if ending(path) == ".json" else ""
     whole = read_whole(path, first, problems.repair)
     return read_records(path, problems) if whole is None else whole
-
-
-def _of_rows(rows: Iterable[tabular.Row], path: str) -> _Entries:
-    return _of_records(tabular.filled(rows), path, _of_row)
 
 
 def _of_records(

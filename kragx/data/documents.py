@@ -184,8 +184,7 @@ def clean_fields(
     Raises:
         DataError: one of them is broken, or `value` has a field that is not among the `names`.
     """
-    if not value.keys() <= names:
-        raise unknown_field(next(str(name) for name in value if name not in names), names)
+    refuse_unknown(value, names)
     text = value["text"] if "text" in value else value.get("page_content", value.get("content"))
     return (
         clean_id(value.get("id"), repair),
@@ -377,7 +376,9 @@ def ranked(answer: Any, repair: SurrogateRepair, place: str) -> tuple[Doc, ...]:
     """
     entries: Any = answer if type(answer) is list else answer_list(answer)
     if entries is None and isinstance(answer, Mapping):
-        if _are_scores(answer):
+        lists = {name: value for name, value in answer.items() if _may_be_documents(value)}
+        has_numbers = any(hasattr(value, "__float__") for value in answer.values())
+        if not lists and (has_numbers or not answer):
             scores = ((needed_id(key, repair), key, score) for key, score in answer.items())
             return rank_by_score(
                 [
@@ -385,7 +386,7 @@ def ranked(answer: Any, repair: SurrogateRepair, place: str) -> tuple[Doc, ...]:
                     for doc_id, key, score in scores
                 ]
             )
-        entries = _only_list(answer)
+        entries = _only_list(answer, lists)
     entries = answer if entries is None else entries
     if type(entries) is not list and not _is_list(entries):
         raise _no_list(answer, message("a list of documents is expected"))
@@ -407,16 +408,9 @@ def is_answer(value: object) -> bool:
     return _is_list(value) or isinstance(value, Mapping) or answer_list(value) is not None
 
 
-def _are_scores(answer: Mapping[Any, Any]) -> bool:
-    """Whether a mapping has numbers by id, and nothing else is meant."""
-    return not any(map(_may_be_documents, answer.values())) and (
-        not answer or any(hasattr(value, "__float__") for value in answer.values())
-    )
-
-
-def _may_be_documents(value: object) -> bool:
+def _may_be_documents(value: Any) -> bool:
     """Whether a value is a list of documents or texts; an empty one may be."""
-    return _is_list(value) and all(isinstance(doc, str) or is_doc(doc) for doc in value)  # type: ignore[attr-defined]
+    return _is_list(value) and all(isinstance(doc, str) or is_doc(doc) for doc in value)
 
 
 def _is_list(value: object) -> bool:
@@ -425,9 +419,8 @@ def _is_list(value: object) -> bool:
     return is_array or (isinstance(value, Sequence) and not isinstance(value, (str, bytes)))
 
 
-def _only_list(answer: Mapping[Any, Any]) -> object:
+def _only_list(answer: Mapping[Any, Any], lists: Mapping[Any, Any]) -> object:
     """The list of documents that a mapping holds."""
-    lists = {name: value for name, value in answer.items() if _is_list(value)}
     documents = [name for name, value in lists.items() if len(value) and all(map(is_doc, value))]
     # Without any, an empty list or one of texts may be meant, but not one of anything else.
     texts = [name for name, value in lists.items() if all(isinstance(text, str) for text in value)]

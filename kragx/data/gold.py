@@ -124,19 +124,17 @@ def as_turns(values: object, repair: SurrogateRepair) -> tuple[Turn, ...]:
         if not isinstance(value, Mapping):
             raise DataError("must have role and content, not {value}", value=shorten(value))
         refuse_unknown(value, _OF_TURNS)
-        role, content = (_said(value.get(name), name, repair) for name in _OF_TURNS)
+        texts = []
+        for name in _OF_TURNS:
+            with inside(name):
+                texts.append(clean_text(value.get(name), repair))
+            if not texts[-1].strip():
+                problem = message("nothing was said" if name == "content" else "must say who spoke")
+                raise DataError(problem, field=name, remedy="leave the turn out")
+        role, content = texts
         return Turn(_ROLES.get(role, role), content)
 
     return clean_each(values, turn)
-
-
-def _said(value: object, name: str, repair: SurrogateRepair) -> str:
-    with inside(name):
-        text = clean_text(value, repair)
-    if not text.strip():
-        problem = message("nothing was said" if name == "content" else "must say who spoke")
-        raise DataError(problem, field=name, remedy="leave the turn out")
-    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,19 +342,14 @@ class GoldDataset(Shown):
             golds = as_golds(items, repair, f"query {query_id!r}")
             answerable = False if query_id in unanswerable else None
             rows.append(Query(query_id, text, golds, answerable=answerable))
-        if unanswerable:
-            _check_unanswerable(rows, unanswerable)
+        if unknown := {*unanswerable} - {query.id for query in rows}:
+            raise UsageError("unanswerable: no query has the id {value!r}", value=min(unknown))
+        for query in rows:
+            if query.answerable is False and any(gold.grade > 0 for gold in query.gold):
+                raise UsageError(
+                    "unanswerable: query {id!r} has gold; keep one of the two", id=query.id
+                )
         return cls(tuple(rows), name=name, n_replaced_surrogates=repair.surrogates)
-
-
-def _check_unanswerable(queries: Sequence[Query], ids: Collection[str]) -> None:
-    if unknown := set(ids) - {query.id for query in queries}:
-        raise UsageError("unanswerable: no query has the id {value!r}", value=min(unknown))
-    for query in queries:
-        if query.id in ids and any(gold.grade > 0 for gold in query.gold):
-            raise UsageError(
-                "unanswerable: query {id!r} has gold; keep one of the two", id=query.id
-            )
 
 
 def numbered(values: Sequence[Any] | Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -373,7 +366,7 @@ def query_hash(query: Query) -> bytes:
     is forbidden, or that stands for one ask, drawn for sure.
     """
     record = dict(zip(Query.__slots__, attrgetter(*Query.__slots__)(query)))
-    record |= {"gold": [*map(_gold_record, query.gold)], "metadata": dict(query.metadata)}
+    record["metadata"] = dict(query.metadata)
     for name, unsaid in _UNSAID:
         if record[name] == unsaid:
             del record[name]
@@ -384,22 +377,13 @@ def query_hash(query: Query) -> bytes:
 _UNSAID = ("history", ()), (FORBIDDEN, None), (WEIGHT, 1.0), (INCLUSION, 1.0)
 
 
-def _gold_record(gold: Gold) -> dict[str, Any]:
-    return {
-        "alternatives": gold.alternatives,
-        "grade": float(gold.grade),
-        "id": gold.id,
-        "metadata": dict(gold.metadata),
-        "text": gold.text,
-    }
-
-
 def _plain(value: object) -> Any:
     """What JSON lacks: parts of a query; a date in metadata as the text that stands for it."""
     match value:
-        case Doc():
-            record = {name: getattr(value, name) for name in Doc.__slots__}
-            return record | {"metadata": dict(value.metadata)}
+        case Doc() | Gold():
+            record = {name: getattr(value, name) for name in value.__slots__}
+            grade = {"grade": float(value.grade)} if isinstance(value, Gold) else {}
+            return record | {"metadata": dict(value.metadata)} | grade
         case Forbidden() | Turn():
             return value.to_dict()
     return str(value)

@@ -343,7 +343,7 @@ def _missing_fields(old: GoldDataset, new: GoldDataset) -> Iterator[str]:
     """What one of two gold sets does not hold at all, though the other does."""
     queries = [[query.text for query in data] for data in (old, new)]
     golds = [[gold for query in data for gold in query.gold] for data in (old, new)]
-    docs = [[doc for gold in side for doc in (gold, *gold.alternatives)] for side in golds]
+    docs = [[doc for gold in side for doc in _forms(gold)] for side in golds]
     values = {
         "questions": queries,
         "texts of gold": [[doc.text for doc in side] for side in docs],
@@ -367,7 +367,7 @@ def gold_name(settings: Mapping[str, Any]) -> str:
 
 def question_changes(old: Query, new: Query, lacking: Sequence[str]) -> Iterator[FieldChange]:
     """What changed in a question, but for the fields that one of the two gold sets lacks."""
-    yield from _unlike(*(_fields(query, lacking) for query in (old, new)))
+    yield from _unlike(_fields(old, lacking), _fields(new, lacking))
     pairs = _paired(old.gold, new.gold)
     for row, gold in enumerate(old.gold):
         if row in pairs:
@@ -421,7 +421,7 @@ def _item_changes(before: Gold, after: Gold, lacking: Sequence[str]) -> Iterator
     graded = kind = _kind(*sides)
     if kind == "gold" and _is_recorded(before, after):
         kind = "moved"
-    texts = [{_normal(doc.text) for doc in (gold, *gold.alternatives)} for gold in sides]
+    texts = [{_normal(doc.text) for doc in _forms(gold)} for gold in sides]
     # Without a record other ids mean the same to those alone who compare texts.
     is_alike = kind == "gold" and texts[0] == texts[1] and None not in texts[0]
     of_ids: Kind = "ids" if is_alike else kind
@@ -430,7 +430,8 @@ def _item_changes(before: Gold, after: Gold, lacking: Sequence[str]) -> Iterator
     # Of one chunk where it stands may be said by one of both alone.
     is_placed = all(has_place) or not before.id or _normal(before.id) != _normal(after.id)
     hidden = (MOVE,) if is_placed else (MOVE, *_PLACE)
-    for change in _unlike(*(_item(gold, lacking, hidden) for gold in sides), _name(after)):
+    items = [_item(gold, lacking, hidden) for gold in sides]
+    for change in _unlike(items[0], items[1], _name(after)):
         yield replace(change, kind=kinds.get(change.what, kind))
 
 
@@ -456,19 +457,25 @@ def _item(gold: Gold, lacking: Sequence[str] = (), hidden: Sequence[str] = ()) -
     }
 
 
+def _forms(gold: Gold) -> tuple[Gold | Doc, ...]:
+    """A gold item and its alternatives."""
+    return gold, *gold.alternatives
+
+
 def _ids(gold: Gold) -> list[str]:
     """The ids of a gold item and its alternatives."""
-    docs = (gold, *gold.alternatives)
-    return sorted(normalise(doc.id) for doc in docs if doc.id is not None)
+    return sorted(normalise(doc.id) for doc in _forms(gold) if doc.id is not None)
 
 
 def _origin(gold: Gold) -> list[str]:
     """The same of the item that it was before a move; none if no record, or another's, says it."""
     record = gold.metadata.get(MOVE)
-    sides = [record.get(side) for side in ("from", "to")] if isinstance(record, Mapping) else []
-    if not (sides and all(isinstance(side, (list, tuple)) for side in sides)):
+    ends: list[Any] = (
+        [record.get(end) for end in ("from", "to")] if isinstance(record, Mapping) else []
+    )
+    if not (ends and all(isinstance(ids, (list, tuple)) for ids in ends)):
         return []
-    before, after = (sorted(map(normalise, map(str, side))) for side in sides)
+    before, after = (sorted(map(normalise, map(str, ids))) for ids in ends)
     # Somebody who corrects a line by hand changes its id, and leaves its metadata.
     return before if after == _ids(gold) else []
 
@@ -514,7 +521,7 @@ def _kind(*golds: Gold) -> Kind:
 
 
 def _name(gold: Gold) -> str:
-    names = (doc.text or doc.id for doc in (gold, *gold.alternatives))
+    names = (doc.text or doc.id for doc in _forms(gold))
     return gold.id if gold.id is not None else cut(next(filter(None, names), ""), _WIDTH - 1)
 
 

@@ -76,13 +76,9 @@ class Phrases:
 
     def stand(self, doc: Ints, phrase: Ints) -> Bools:
         """Whether a phrase stands in a document, for pairs of them by their places."""
-        pairs = zip(doc.tolist(), phrase.tolist())
-        return np.array([self._stands(*pair) for pair in pairs], bool)
-
-    def _stands(self, doc: int, phrase: int) -> bool:
-        ways = (self._joints, self.letters) if self._may_be_compound(phrase) else (self._joints,)
-        # A place may be 0, which is false by itself.
-        return any(True for places in ways for _ in places(doc, phrase))
+        # Where its words stand, its letters do.
+        firsts = (next(self.letters(*pair), None) for pair in zip(doc.tolist(), phrase.tolist()))
+        return np.array([first is not None for first in firsts], bool)
 
     def tokens(self, doc: int, phrase: int) -> Iterator[int]:
         """With which of a document's tokens a phrase begins, as it is."""
@@ -91,7 +87,8 @@ class Phrases:
 
     def letters(self, doc: int, phrase: int) -> Iterator[int]:
         """At which of a document's letters a phrase begins; of a short one as its words do."""
-        if not self._may_be_compound(phrase):
+        compound = self._compounds[phrase]
+        if len(compound) < LETTERS:
             for place in self._joints(doc, phrase):
                 yield place - self._docs[doc].count(_BEFORE, 0, place)
             return
@@ -99,14 +96,10 @@ class Phrases:
             words = self._docs[doc].split(_BEFORE)[1:-1]
             self._in_letters[doc] = "".join(words), {0, *accumulate(map(len, words))}
         letters, begins = self._in_letters[doc]
-        compound = self._compounds[phrase]
         for place in places(letters, compound):
             end = place + len(compound)
             if place in begins and (end in begins or _is_hangul(letters[end])):
                 yield place
-
-    def _may_be_compound(self, phrase: int) -> bool:
-        return len(self._compounds[phrase]) >= LETTERS
 
     def _joints(self, doc: int, phrase: int) -> Iterator[int]:
         """Where the tokens of a phrase stand in the joined ones of a document."""

@@ -70,12 +70,8 @@ class Retrieved:
     has_list: bool = True
 
     def __post_init__(self) -> None:
-        # Most answers are a list alone, and that is settled.
-        if self.searches or not self.has_list:
-            self._settle()
-
-    def _settle(self) -> None:
-        """Put the searches into the form in which they are compared (`comparable`)."""
+        if not self.searches and self.has_list:  # as most answers, which are a list alone
+            return
         has_list = self.has_list or self.error is not None
         documents = self.documents if has_list and self.error is None else ()
         searches = comparable(documents, self.searches)
@@ -108,17 +104,14 @@ class Retrieved:
             return ()
         if name == "retrieved" and self.has_list:
             return self.documents
+        if not self.searches and name == "all":
+            return distinct_by_identity(self.documents)
         if not self.searches:
-            return self._of_one_search(name)
+            return self.documents if name != "read" else None if self.documents else ()
         listed = None if name == "retrieved" else list_of(self.searches, name, order)
         if listed is None and all(search.error is not None for search in self.searches):
             return ()
         return listed
-
-    def _of_one_search(self, name: ListName) -> tuple[Doc, ...] | None:
-        if name == "read":
-            return None if self.documents else ()
-        return distinct_by_identity(self.documents) if name == "all" else self.documents
 
     def with_docs(self, made: Callable[[Doc], Doc]) -> Retrieved:
         """The same with what is made of each document, also of those that searches gave."""

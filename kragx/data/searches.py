@@ -140,11 +140,8 @@ def distinct_docs(retrieved: Iterable[Doc], searches: Iterable[Search]) -> dict[
     Those that were handed on come first, then those that searches add.
     """
     docs: dict[Key, Doc] = {}
-    for doc in retrieved:
+    for doc in chain(retrieved, *(search.measured for search in searches)):
         docs.setdefault(key_of(doc), doc)
-    for search in searches:
-        for doc in search.measured:
-            docs.setdefault(key_of(doc), doc)
     return docs
 
 
@@ -170,45 +167,33 @@ def comparable(retrieved: Sequence[Doc], searches: Sequence[Search]) -> tuple[Se
     ]
     if not any(search.read for search in searches):
         return in_steps(searches)
-    # Numbers depend on the order of searches, so they are keys until all stand in their steps.
-    by_number = [Doc(*key) for key in distinct_docs(retrieved, searches)]
+    by_number = [*distinct_docs(retrieved, searches)]
+    # In their steps, as the order of those that ran side by side means nothing.
+    docs = distinct_docs(retrieved, in_steps([replace(search, read=None) for search in searches]))
+    of_id = {doc.id: doc for doc in reversed(docs.values())}
 
-    def key(entry: int | str | Doc) -> str | Doc:
-        if isinstance(entry, (str, Doc)):
-            return entry if isinstance(entry, str) else Doc(*key_of(entry))
-        if 0 <= entry < len(by_number):
-            return by_number[entry]
-        raise DataError(
-            "there is no document {entry}; there are {n_by_number}, from 0 on",
-            entry=entry,
-            n_by_number=len(by_number),
-        )
+    def read_doc(entry: int | str | Doc) -> str | Doc:
+        if isinstance(entry, int):
+            if 0 <= entry < len(by_number):
+                return docs[by_number[entry]]
+            raise DataError(
+                "there is no document {entry}; there are {n_by_number}, from 0 on",
+                entry=entry,
+                n_by_number=len(by_number),
+            )
+        if isinstance(entry, Doc):
+            key = key_of(entry)
+            if key in docs or entry.id is None:
+                return docs.get(key, Doc(*key))
+            entry = entry.id
+        return of_id.get(entry, entry)
 
     for position, search in enumerate(searches):
         if search.read:
             with inside(f"searches[{position}]"):
-                read = clean_each(search.read, key, field="read")
+                read = clean_each(search.read, read_doc, field="read")
             searches[position] = replace(search, read=read)
-    placed = in_steps(searches)
-    docs = distinct_docs(retrieved, placed)
-    of_id = {doc.id: doc for doc in reversed(docs.values())}
-
-    def read_doc(entry: int | str | Doc) -> int | str | Doc:
-        if isinstance(entry, Doc):
-            if (doc := docs.get(key_of(entry))) is not None:
-                return doc
-            if entry.id is None:
-                return entry
-            entry = entry.id
-        return of_id.get(str(entry), entry)
-
-    # Once more, as an id and the document that it is of are not alike to who sorts them.
-    return in_steps(
-        [
-            replace(search, read=tuple(map(read_doc, search.read))) if search.read else search
-            for search in placed
-        ]
-    )
+    return in_steps(searches)
 
 
 def with_docs(search: Search, made: Callable[[Doc], Doc]) -> Search:
@@ -317,11 +302,9 @@ def _read_docs(searches: Sequence[Search]) -> tuple[Doc, ...] | None:
     lists = [search.read for search in searches if search.read is not None]
     if not lists:
         return None
-    distinct: dict[Key, Doc] = {}
-    for entry in chain.from_iterable(lists):
-        doc = entry if isinstance(entry, Doc) else Doc(str(entry))
-        distinct.setdefault(key_of(doc), doc)
-    return tuple(distinct.values())
+    entries = chain.from_iterable(lists)
+    docs = (entry if isinstance(entry, Doc) else Doc(str(entry)) for entry in entries)
+    return tuple(distinct_docs(docs, ()).values())
 
 
 def last_stages(stages: Iterable[Stage]) -> Iterator[Stage]:

@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from importlib.metadata import version
 from itertools import chain
 from types import SimpleNamespace
@@ -85,7 +85,6 @@ class UnicodeTokenizer:
     """
 
     casefold: bool = True
-    gives_words: ClassVar[bool] = True
     name: ClassVar[str] = "unicode"
     version: ClassVar[str] = f"{RULES} (Unicode {unicodedata.unidata_version})"
     """That of the rules, and the Unicode version that says what a letter is."""
@@ -116,7 +115,6 @@ class AutoTokenizer:
     """
 
     passages: Passages | None = None
-    gives_words: ClassVar[bool] = True
     name: ClassVar[str] = "auto"
     version: ClassVar[str] = f"1, words {UnicodeTokenizer.version}"
 
@@ -210,11 +208,6 @@ class CharTokenizer:
         return [run[start : start + n] for start in range(max(1, len(run) - n + 1))]
 
 
-def gives_words(tokenizer: Tokenizer) -> bool:
-    """Whether its tokens are the words of `kragx.data.words`."""
-    return getattr(tokenizer, "gives_words", False)
-
-
 LETTERS = CharTokenizer(1, "ignored")
 """A letter a token, with spaces ignored."""
 
@@ -239,12 +232,10 @@ class KiwiTokenizer:
         with needing("korean", "the tokenizer 'kiwi'"):
             return f"{version('kiwipiepy')} (model {version('kiwipiepy_model')})"
 
-    @cached_property
+    @property
     def kiwi(self) -> Any:
         """The `kiwipiepy.Kiwi` behind this tokenizer, loaded once a process for its options."""
-        with needing("korean", "the tokenizer 'kiwi'"):
-            from kiwipiepy import Kiwi
-        return _loaded(Kiwi, self.model_type, self.typos)
+        return _loaded(self.model_type, self.typos)
 
     def tokenize(self, text: str) -> Any:
         """Kiwi's own tokens of one text, with form, tag and position (as K-RAG's class)."""
@@ -260,9 +251,11 @@ class KiwiTokenizer:
 
 
 @cache
-def _loaded(kiwi: Any, model_type: str | None, typos: str | None) -> Any:
+def _loaded(model_type: str | None, typos: str | None) -> Any:
     """A Kiwi with its model: seconds to load and much memory, so equal tokenizers share one."""
-    return kiwi(model_type=model_type, typos=typos)
+    with needing("korean", "the tokenizer 'kiwi'"):
+        from kiwipiepy import Kiwi
+    return Kiwi(model_type=model_type, typos=typos)
 
 
 @dataclass(frozen=True)
@@ -377,17 +370,11 @@ def tokenizer(spec: object, *, field: str = "tokenizer") -> Tokenizer:
     if callable(spec) and not isinstance(spec, type):
         return FunctionTokenizer(spec)
     with inside(field, kind=UsageError):
-        if not isinstance(spec, (str, Mapping)):
-            problem = message("{spec!r} is not a tokenizer", spec=spec)
-            raise UsageError(problem, remedy=nearest("", TOKENIZERS))
-        options = dict[str, Any]({"name": spec} if isinstance(spec, str) else spec)
-        name = options.pop("name", None)
+        options = dict[str, Any](spec if isinstance(spec, Mapping) else {"name": spec})
+        name = options.pop("name", spec)
         if not isinstance(name, str):
-            raise UsageError(
-                "{spec!r} has no 'name'",
-                remedy="write for example {{name: char, n: 3}}",
-                spec=options,
-            )
+            problem = message("{spec!r} is not a tokenizer", spec=name)
+            raise UsageError(problem, remedy=nearest("", TOKENIZERS))
         if ":" in name:
             # What an import path leads to may be a function, or whatever else stands for one.
             return tokenizer(plugins.build(name, options, takes_one=True), field="")

@@ -11,7 +11,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.data.lists import Ints, Lists, NumberOfText, counted, parts, ranges, starts
+from kragx.data.lists import (
+    InternedTexts,
+    Ints,
+    Lists,
+    NumberOfText,
+    counted,
+    parts,
+    ranges,
+    starts,
+)
 from kragx.data.tokenizers import Tokenizer
 from kragx.data.words import unspaced
 
@@ -83,13 +92,10 @@ class TokenCorpus:
         self.starts: Ints = np.empty(0, np.int64)
         self.lengths: Ints = np.empty(0, np.int64)
         self._grams: dict[int, Grams] = {}
-        # Looking a new token up makes it the next number.
-        self._numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
-        self._words: list[str] = []
+        self._numbered = InternedTexts()
         self._in_pieces: dict[int, int] = {}  # the row of the same text in pieces
         # Below 0, so that they are no tokens.
-        self._of_pieces: defaultdict[tuple[int, ...], int]
-        self._of_pieces = defaultdict(itertools.count(-1, -1).__next__)
+        self._of_pieces = defaultdict[tuple[int, ...], int](itertools.count(-1, -1).__next__)
         self._unspaced = np.empty(0, bool)
         self._read_by: dict[Callable[[str], str], NumberOfText] = {}
 
@@ -103,15 +109,7 @@ class TokenCorpus:
     @property
     def words(self) -> Sequence[str]:
         """The token that each number stands for."""
-        new = len(self._numbers) - len(self._words)
-        if new:  # read from the end, as going past those that are there takes time
-            self._words += [*itertools.islice(reversed(self._numbers), new)][::-1]
-        return self._words
-
-    @property
-    def n_distinct_tokens(self) -> int:
-        """How many distinct tokens were seen; every token number is below it."""
-        return len(self._numbers)
+        return self._numbered.texts
 
     @property
     def unspaced(self) -> NDArray[np.bool_]:
@@ -187,7 +185,7 @@ class TokenCorpus:
         try:
             # Text by text, as the tokens of all take many times the room of their numbers.
             for tokens in self.tokenizer.tokens(new) if new else ():
-                numbers.extend(map(self._numbers.__getitem__, tokens))
+                numbers.extend(self._numbered.numbers(tokens))
                 lengths.append(len(tokens))
             rows = range(len(self.texts), len(self.texts) + len(lengths))
             self._rows.update(zip(new, rows, strict=True))
@@ -226,18 +224,14 @@ class TokenCorpus:
         known = itertools.repeat(self.texts)
         return [*map(Lists, known, of_lists, map(attrgetter("n_texts"), lists))]
 
-    def rows(self, texts: Sequence[str]) -> Ints:
-        """The row of each text of the latest batch."""
-        return np.fromiter(map(self._rows.__getitem__, texts), np.int64, len(texts))
-
     def tokens_of(self, rows: Ints) -> Tokens:
         """The tokens of some rows, one behind the other."""
         tokens: Tokens = self.tokens.take(ranges(self.starts[rows], self.lengths[rows]))
         return tokens
 
     def of(self, texts: Iterable[str]) -> list[Tokens]:
-        """The token numbers of each text of the latest batch."""
-        return self.of_rows(self.rows([*texts]))
+        """The token numbers of each text, tokenised where it is new."""
+        return self.of_rows(self.add(texts))
 
     def of_rows(self, rows: Ints) -> list[Tokens]:
         """The token numbers of each row."""
@@ -250,7 +244,7 @@ class TokenCorpus:
 
         Each token number becomes a code point; a vocabulary beyond Unicode's range stays numbers.
         """
-        if self.n_distinct_tokens > _MOST_CODES:
+        if len(self.words) > _MOST_CODES:
             return [tokens.tolist() for tokens in self.of_rows(rows)]
         codes = self.tokens_of(rows).astype("<u4").tobytes()
         letters = codes.decode("utf-32-le", "surrogatepass")

@@ -82,14 +82,10 @@ def unequal(weights: Floats | None, place: str) -> Floats | None:
         place: names it.
 
     Raises:
-        DataError: all are 0, or their sum is no number.
+        DataError: all are 0.
     """
     if weights is None or not weights.size:
         return None
-    if not np.isfinite(weights.sum()):
-        raise DataError(
-            "{place}: the weights are too large to be added up", field=WEIGHT, place=place
-        )
     if not weights.any():
         raise DataError(
             "{place}: every question has weight 0, so nothing counts",

@@ -184,13 +184,11 @@ def _verdicts(
 ) -> tuple[Bools, Bools, Bools, Bools]:
     """Which pairs match, which are ruled out, which are not known, and which hang on a vote."""
     low, high = trace.reach or (trace.scores, trace.scores)
-    match, rejected, hangs = np.zeros((3, len(trace.scores)), bool)
-    if accept is not None:
-        match = trace.scores >= accept
-        hangs = (low >= accept) != (high >= accept)
-    if reject is not None:
-        rejected = trace.scores < reject
-        hangs = hangs | ((low < reject) != (high < reject))
+    nothing = np.zeros(len(trace.scores), bool)
+    match = nothing if accept is None else trace.scores >= accept
+    rejected = nothing if reject is None else trace.scores < reject
+    limits = (limit for limit in (accept, reject) if limit is not None)
+    hangs = np.any([nothing, *((low >= limit) != (high >= limit) for limit in limits)], axis=0)
     return match, rejected, np.isnan(trace.scores), hangs
 
 

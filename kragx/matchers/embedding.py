@@ -39,8 +39,6 @@ _MOST_NUMBERS = 1 << 25
 
 _WAIT = 60.0  # seconds to wait for another process that writes
 _SCHEMA = "CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB) WITHOUT ROWID"
-_READ = "SELECT vector FROM vectors WHERE key = ?"
-_WRITE = "INSERT OR IGNORE INTO vectors VALUES (?, ?)"  # a key that is there keeps its own vector
 
 
 @dataclass(frozen=True)
@@ -95,16 +93,6 @@ class EmbeddingMatcher(TextsMatcher):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_embeddings()
-        if self.threshold is None:
-            raise UsageError(
-                "'embedding' has no default, as models differ in what they give unrelated texts",
-                field="threshold",
-                remedy="name one (kragx threshold calibrate finds it from labelled pairs)",
-            )
-        self._set(threshold=check_threshold(self.threshold))
-
-    def _check_embeddings(self) -> None:
         embeddings = self.embeddings
         if isinstance(embeddings, str):
             kind = plugins.load(embeddings)  # made when it is needed: models are large
@@ -121,6 +109,13 @@ class EmbeddingMatcher(TextsMatcher):
                 "'langchain_openai:OpenAIEmbeddings', or pass an Embeddings object",
                 embeddings=shorten(embeddings),
             )
+        if self.threshold is None:
+            raise UsageError(
+                "'embedding' has no default, as models differ in what they give unrelated texts",
+                field="threshold",
+                remedy="name one (kragx threshold calibrate finds it from labelled pairs)",
+            )
+        self._set(threshold=check_threshold(self.threshold))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -130,11 +125,8 @@ class EmbeddingMatcher(TextsMatcher):
             args = {name: getattr(embeddings, name, None) for name in _NAMES}
             embeddings = path_of(type(embeddings))
         model = next((args[name] for name in _NAMES if isinstance(args.get(name), str)), None)
-        further = {
-            name: value
-            for name, value in (self.args or {}).items()
-            if name not in _NAMES or value != model
-        }
+        options = (self.args or {}).items()
+        further = {name: arg for name, arg in options if name not in _NAMES or arg != model}
         settings = {
             "method": self.name,
             "embeddings": embeddings,
@@ -184,7 +176,8 @@ class EmbeddingMatcher(TextsMatcher):
         new = [text for text in texts if text.strip() and text not in self._vectors]
         with self._stored() as store:
             for text in new:
-                for (blob,) in store.execute(_READ, [self._key(text)]):
+                key = self._key(text)
+                for (blob,) in store.execute("SELECT vector FROM vectors WHERE key = ?", [key]):
                     self._vectors[text] = np.frombuffer(blob, "<f8")
             new = [text for text in new if text not in self._vectors]
             for start in range(0, len(new), _AT_ONCE):
@@ -192,7 +185,9 @@ class EmbeddingMatcher(TextsMatcher):
                 self._embed(part)
                 blobs = (self._vectors[text].astype("<f8").tobytes() for text in part)
                 with store:  # whatever ends the run loses one part at most
-                    store.executemany(_WRITE, zip(map(self._key, part), blobs))
+                    # A key that is there keeps its own vector.
+                    rows = zip(map(self._key, part), blobs)
+                    store.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
         return iter(numbered)
 
     @contextmanager
@@ -229,6 +224,7 @@ class EmbeddingMatcher(TextsMatcher):
                 if self.embed_as == "queries"
                 else embeddings.embed_documents(texts)
             )
+            array = np.array(vectors, np.float64)
         except KragxError:
             raise
         except Exception as error:  # whatever foreign code raises, the user must learn where
@@ -238,12 +234,6 @@ class EmbeddingMatcher(TextsMatcher):
                 kind=type(error).__name__,
                 error=error,
             ) from error
-        try:
-            array = np.array(vectors, np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(
-                "match.embeddings: not a list of vectors of one length: {error}", error=error
-            ) from None
         shape = len(texts), size or (array.shape[1] if array.ndim == 2 else 0)
         if array.shape != shape or not shape[1] or not np.isfinite(array).all():
             raise DataError(

@@ -12,16 +12,14 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
-from itertools import islice
+from itertools import count, islice
 from operator import attrgetter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.data import Query, normalise
 from kragx.data.batch import Batch, batched
@@ -146,16 +144,16 @@ class GoldSiblings:
         return {}
 
 
-_EXAMPLE = ("query_id", "text", "other_id", "other_text")
-
-
 def compares_gold(matcher: BaseMatcher) -> bool:
     """Whether gold can be compared with gold: not by ids, by a judge, or by who says yes or no.
 
     Of these `text` and the like take no text for another.
     """
-    decides_alone = matcher.yes_or_no and not matcher.members
-    return matcher.by_texts and matcher.reads == "texts" and not decides_alone
+    return (
+        matcher.by_texts
+        and matcher.reads == "texts"
+        and (bool(matcher.members) or not matcher.yes_or_no)
+    )
 
 
 def siblings_remarks(counts: Mapping[str, Any], match: str) -> Iterator[str]:
@@ -198,12 +196,11 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
         matcher: decides, one of those that `compares_gold`; it is asked for some thousand pairs.
     """
     questions = sample.looked_at()
-    of_text = defaultdict[str, set[int]](set)
+    texts = sorted({text for question in questions for text in question.texts})
+    place_of, rows = dict(zip(texts, count())), [set[int]() for _ in texts]
     for row, question in enumerate(questions):
         for text in question.texts:
-            of_text[text].add(row)
-    texts = sorted(of_text)
-    rows = [*map(of_text.__getitem__, texts)]
+            rows[place_of[text]].add(row)
     pairs = _alike(texts, rows) if len(texts) > 1 else []
     if not pairs:
         nothing = np.zeros(len(questions))
@@ -219,19 +216,24 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
         return matcher.pair_scores(docs, golds)
 
     def best(scores: Floats) -> Floats:
-        best = [0.0] * len(questions)
+        best = np.zeros(len(questions))
         for (gold, doc), score in zip(pairs, scores.tolist()):
             # A question that has both texts takes neither of them for another's.
             for row in rows[gold] - rows[doc]:
                 best[row] = max(best[row], score)
-        return np.array(best)
+        return best
 
     scores = scores_by(matcher)
     gold, doc = pairs[int(scores.argmax())]
     row = min(rows[gold] - rows[doc])
     other = questions[min(rows[doc] - {row})]
     text, other_text = _pieces(texts[gold], texts[doc])
-    example = dict(zip(_EXAMPLE, (questions[row].id, text, other.id, other_text)))
+    example = {
+        "query_id": questions[row].id,
+        "text": text,
+        "other_id": other.id,
+        "other_text": other_text,
+    }
     untold = best(scores_by(matcher.with_siblings("together"))) if matcher.tells_siblings else None
     return GoldSiblings(best(scores), untold, example, sample.n)
 
@@ -239,31 +241,25 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
 def _alike(texts: Sequence[str], rows: Sequence[set[int]]) -> list[tuple[int, int]]:
     """Each of two texts or more with a few that are most like it, and gold of others alone."""
     bare = ["".join(normalise(text, casefold=True).split()) for text in texts]
-    slots = np.array([*map(_slots, bare)])
+    # 1 for each slot into which some run of three characters of a text falls.
+    slots = np.zeros((len(bare), 1 << _SLOT_BITS), np.float32)
+    for row, text in enumerate(bare):
+        grams = hashed(codes_of(text[:_READ].ljust(_GRAM, "\0")), _GRAM)[: 1 - _GRAM]
+        slots[row, grams >> np.uint64(64 - _SLOT_BITS)] = 1
     size = np.sqrt(np.maximum(slots.sum(axis=1, keepdims=True), 1))
-    alike = slots @ slots.T
-    alike /= size
-    alike /= size.T
+    alike = slots @ slots.T / size / size.T
     np.fill_diagonal(alike, 0)
     nearest = np.argsort(-alike, axis=1, kind="stable")[:, :_CANDIDATES]  # of equal ones the first
     pairs: list[tuple[int, int]] = []
     for gold, docs in enumerate(nearest.tolist()):
-        others = (
+        siblings = (
             (gold, doc)
             for doc in docs
             if alike[gold, doc] > 0
             and not (rows[gold] <= rows[doc] or _same(bare[gold], bare[doc]))
         )
-        pairs += islice(others, _NEAREST)
+        pairs += islice(siblings, _NEAREST)
     return pairs
-
-
-def _slots(text: str) -> NDArray[np.float32]:
-    """1 for each slot into which some run of three characters of a text falls, else 0."""
-    grams = hashed(codes_of(text[:_READ].ljust(_GRAM, "\0")), _GRAM)[: 1 - _GRAM]
-    slots = np.zeros(1 << _SLOT_BITS, np.float32)
-    slots[grams >> np.uint64(64 - _SLOT_BITS)] = 1
-    return slots
 
 
 def _same(gold: str, doc: str) -> bool:

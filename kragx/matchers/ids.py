@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, compress, repeat
 from numbers import Integral
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
@@ -123,28 +123,13 @@ class IdMatcher(IdsMatcher):
         targets = Targets.of(batch.golds)
         docs, golds = batch.docs.texts, targets.entries.texts
         is_compared: Bools = (docs.n_texts > 0) & (golds.n_texts > 0)
-        gold_paths = (*filter(None, [self.gold_id_key or self.id_key]), *_OWN)
-        doc_ids, target_ids = (
-            side.ids(batch.query_ids, is_compared)
-            for side in (
-                _Side(
-                    batch.docs,
-                    batch.docs.texts,
-                    np.arange(len(docs.numbers)),
-                    _OWN if self.id_key is None else (self.id_key,),
-                    "id_key",
-                    rank_place,
-                ),
-                _Side(
-                    targets.entries,
-                    batch.golds.texts,
-                    targets.gold,
-                    gold_paths if self.gold_id_key is None else (self.gold_id_key,),
-                    "gold_id_key",
-                    gold_place,
-                ),
-            )
-        )
+        names = batch.query_ids, is_compared
+        rows, doc_paths = np.arange(len(docs.numbers)), (self.id_key,) if self.id_key else _OWN
+        doc_ids = _ids(batch.docs, docs, rows, doc_paths, "id_key", rank_place, *names)
+        key = self.gold_id_key or self.id_key
+        paths = (self.gold_id_key,) if self.gold_id_key else (key, *_OWN) if key else _OWN
+        of_golds = batch.golds.texts, targets.gold, paths, "gold_id_key", gold_place
+        target_ids = _ids(targets.entries, *of_golds, *names)
         doc, target = of_pairs(docs.n_texts, golds.n_texts)
         of_docs, of_targets = _numbers(doc_ids, target_ids)
         is_same = of_docs[doc] == of_targets[target]
@@ -154,10 +139,10 @@ class IdMatcher(IdsMatcher):
         # Once some id has met, nothing about the others is of interest, and they may be millions.
         if not diagnostic.met and is_compared.any():
             of_docs_compared = [*compress(doc_ids, is_compared[docs.of_text].tolist())]
-            of_golds = [*filter(None, compress(target_ids, is_compared[golds.of_text].tolist()))]
+            gold_ids = [*filter(None, compress(target_ids, is_compared[golds.of_text].tolist()))]
             query = batch.query_ids[int(is_compared.argmax())]
-            example = {"query": query, "id": of_docs_compared[0] or "", "gold": of_golds[0]}
-            ids = {*of_golds}, {*filter(None, of_docs_compared)}
+            example = {"query": query, "id": of_docs_compared[0] or "", "gold": gold_ids[0]}
+            ids = {*gold_ids}, {*filter(None, of_docs_compared)}
             diagnostic.merge(IdMismatch(Counter(queries=int(is_compared.sum())), example, *ids))
         # As a rule no id can be another one to the eye.
         letters = "".join(filter(None, chain(doc_ids, target_ids)))
@@ -170,8 +155,11 @@ class IdMatcher(IdsMatcher):
             diagnostics[ALIKE] += len(queries)
             if queries.size:
                 diagnostic.meet()  # it is said by itself
-                names = target_ids[target[pairs[0]]] or "", doc_ids[doc[pairs[0]]] or ""
-                example = dict(zip(("query", "gold", "id"), (batch.query_ids[queries[0]], *names)))
+                example = {
+                    "query": batch.query_ids[queries[0]],
+                    "gold": target_ids[target[pairs[0]]] or "",
+                    "id": doc_ids[doc[pairs[0]]] or "",
+                }
                 look_alike = diagnostics.diagnostic(self.settings, ALIKE, IdLookalike)
                 look_alike.merge(IdLookalike(Counter(queries=len(queries)), example))
         return Trace(self, is_same.astype(np.float64), wanted)
@@ -197,63 +185,61 @@ def first_keys(metadata: Mapping[str, Any]) -> str:
     return ", ".join(sorted(map(str, metadata))[:8])
 
 
-class _Side(NamedTuple):
-    """The documents of a batch, or its targets, and where their ids are.
+def _ids(
+    entries: Entries,
+    items: Lists,
+    item: Ints,
+    paths: tuple[str, ...],
+    option: str,
+    place: Callable[[str, int], str],
+    query_ids: Sequence[str],
+    is_compared: Bools,
+) -> Sequence[str | None]:
+    """The id of each entry at the first path that it has; None where none is needed.
 
-    Attributes:
-        entries: those that have ids.
+    Args:
+        entries: documents, or targets.
         items: the documents or gold items of each query.
         item: which of these each entry is of; one of its entries must have an id.
         paths: where an id is looked for, first; ``id`` and ``metadata.<key>`` start at the entry,
             any other path is a metadata key.
         option: names the path.
-        place: where an item stands.
+        place: where an item of a query stands.
+        query_ids: of the queries.
+        is_compared: those whose ids are.
     """
+    own_ids = entries.ids or [None] * len(entries.texts.numbers)
+    if paths[0] == "id" and (
+        entries.are_distinct or all(isinstance(name, str) and name.strip() for name in own_ids)
+    ):
+        return own_ids
 
-    entries: Entries
-    items: Lists
-    item: Ints
-    paths: tuple[str, ...]
-    option: str
-    place: Callable[[str, int], str]
+    def place_of(number: int) -> str:
+        query = items.of_text[number]
+        return place(query_ids[query], number - int(items.starts[query]) + 1)
 
-    def ids(self, query_ids: Sequence[str], is_compared: Bools) -> Sequence[str | None]:
-        """The id of each entry at the first path that it has; None where none is needed."""
-        entries, items = self.entries, self.items
-        own_ids = entries.ids or [None] * len(entries.texts.numbers)
-        if self.paths[0] == "id" and (
-            entries.are_distinct or all(isinstance(name, str) and name.strip() for name in own_ids)
-        ):
-            return own_ids
-
-        def place(item: int) -> str:
-            query = items.of_text[item]
-            return self.place(query_ids[query], item - int(items.starts[query]) + 1)
-
-        ids: list[str | None] = [None] * len(own_ids)
-        for row in np.flatnonzero(is_compared[entries.texts.of_text]).tolist():
-            about = (entries.metadata and entries.metadata[row]) or {}
-            values = (
-                own_ids[row] if path == "id" else value_at(about, path) for path in self.paths
-            )
-            try:
-                ids[row] = next(filter(None, map(_as_id, self.paths, values)), None)
-            except DataError as error:
-                raise error.within(path=place(int(self.item[row]))) from None
-        has_id = np.array([name is not None for name in ids], bool)
-        n_ids = np.bincount(self.item[has_id], minlength=len(items.numbers))
-        for item in np.flatnonzero((n_ids == 0) & is_compared[items.of_text]).tolist():
-            is_doc = self.option == "id_key"
-            keys = (is_doc and entries.metadata and entries.metadata[item]) or {}
-            raise DataError(
-                "{place}: no {key}; name the metadata key that holds it with {option!r} (it has: "
-                "{names}), or compare texts: match 'overlap' or 'text'",
-                place=place(item),
-                key=self.paths[0],
-                option=self.option,
-                names=first_keys(keys) or "-",
-            )
-        return ids
+    ids: list[str | None] = [None] * len(own_ids)
+    for row in np.flatnonzero(is_compared[entries.texts.of_text]).tolist():
+        about = (entries.metadata and entries.metadata[row]) or {}
+        values = (own_ids[row] if path == "id" else value_at(about, path) for path in paths)
+        try:
+            ids[row] = next(filter(None, map(_as_id, paths, values)), None)
+        except DataError as error:
+            raise error.within(path=place_of(int(item[row]))) from None
+    has_id = np.array([name is not None for name in ids], bool)
+    n_ids = np.bincount(item[has_id], minlength=len(items.numbers))
+    for number in np.flatnonzero((n_ids == 0) & is_compared[items.of_text]).tolist():
+        is_doc = option == "id_key"
+        keys = (is_doc and entries.metadata and entries.metadata[number]) or {}
+        raise DataError(
+            "{place}: no {key}; name the metadata key that holds it with {option!r} (it has: "
+            "{names}), or compare texts: match 'overlap' or 'text'",
+            place=place_of(number),
+            key=paths[0],
+            option=option,
+            names=first_keys(keys) or "-",
+        )
+    return ids
 
 
 def _as_id(path: str, value: object) -> str | None:

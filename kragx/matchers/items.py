@@ -6,7 +6,7 @@ Diagnostics are counts for its result, and what is warned of at its end.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, count
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
-from kragx.data import Doc, Retrieved
+from kragx.data import Doc, Gold, Retrieved
 from kragx.data.batch import Batch
 from kragx.data.documents import normal_form
 from kragx.data.entries import NO_TEXT, Entries
@@ -164,10 +164,11 @@ class MatchItem(RankedList):
     @cached_property
     def targets(self) -> tuple[Target, ...]:
         """Each gold item, before its alternatives; made for those who look at them."""
+        items: Iterator[tuple[int, tuple[Gold | Doc, ...]]] = (
+            (place, (gold, *gold.alternatives)) for place, gold in enumerate(self.query.gold)
+        )
         return tuple(
-            Target(position, doc.id, doc.text, doc.metadata)
-            for position, gold in enumerate(self.query.gold)
-            for doc in (gold, *gold.alternatives)
+            Target(place, doc.id, doc.text, doc.metadata) for place, docs in items for doc in docs
         )
 
     @property

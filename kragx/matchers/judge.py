@@ -76,7 +76,7 @@ class JudgeMatcher(BaseMatcher):
         judge = read_judge(self.judge)
         kind = judge.asks if judge.asks in ("relevance", "support") else None
         rubric = None if kind is None else judge.rubric
-        mode = (kind or "auto") if self.mode == "auto" else self.mode
+        mode = kind if kind and self.mode == "auto" else self.mode
         top, default = (3, 2) if rubric is None else (rubric.top, rubric.match_from)
         cut = default if self.threshold is None else self.threshold
         if isinstance(cut, bool) or not isinstance(cut, (int, float)) or not 0 < cut <= top:
@@ -111,9 +111,7 @@ class JudgeMatcher(BaseMatcher):
     def judging(self, **options: Any) -> Self:
         """The same with these options of its judge; itself where it has them, to share it."""
         judge = self.judge.with_options(**options)
-        if judge is self.judge:
-            return self
-        return self._twin(judge=judge)  # which keeps the pool
+        return self if judge is self.judge else self._twin(judge=judge)  # which keeps the pool
 
     def against_gold(self) -> Self:
         """The same, judging support whatever there is."""
@@ -175,12 +173,9 @@ class JudgeMatcher(BaseMatcher):
         """Refuse more missing judgements than `max_missing` allows."""
         from kragx.judging.judgement_counts import check_missing
 
-        check_missing(diagnostics.judging, self.judge, lambda: self._ways_on(diagnostics.judging))
-
-    def _ways_on(self, tally: Tally) -> str:
-        """What helps where too much is missing; what a batch is yet to give is collected."""
-        n_pending = tally.failures["pending"]
-        return message(
+        tally = diagnostics.judging
+        n_pending = tally.failures["pending"]  # what a batch is yet to give is collected
+        remedy = message(
             "{n} are in batches that were submitted: kragx judge collect stores what has been "
             "answered (kragx judge status says how much); --set judge.ask_pending=true asks all "
             "the same, and pays twice"
@@ -191,6 +186,7 @@ class JudgeMatcher(BaseMatcher):
             n=n_pending,
             store=self.judge.store,
         )
+        check_missing(tally, self.judge, lambda: remedy)
 
     def summary(self, tally: Tally) -> dict[str, Any]:
         """As its judge says it."""
@@ -227,13 +223,9 @@ class JudgeMatcher(BaseMatcher):
             )
         rubric = self.judge.rubric_for("relevance", query.text)
         about: Any = {"query": query.text, "reference": query.reference, "query_id": query.id}
-        item = self._top(item)
+        item = replace(item, docs=item.docs[: self.depth])
         for doc, text in zip(item.docs, item.doc_texts(self.name)):
             yield normalise(text), Question(rubric, text, document_id=doc.id, **about)
-
-    def _top(self, item: MatchItem) -> MatchItem:
-        """A query with the documents that are pooled."""
-        return replace(item, docs=item.docs[: self.depth])
 
     def of_relevance(self, depth: int | None) -> Self:
         """The same, judging relevance whatever there is."""
@@ -269,7 +261,8 @@ class JudgeMatcher(BaseMatcher):
                 for text, question in self._relevance(item):
                     questions.setdefault((item.query.id, text), question)
         except TextlessError as error:
-            raise missing_ids_error(map(self._top, items), error, uses_gold=False) from None
+            pooled = (replace(item, docs=item.docs[: self.depth]) for item in items)
+            raise missing_ids_error(pooled, error, uses_gold=False) from None
         diagnostics = Diagnostics()
         judged: dict[str, dict[str, Judgement]] = {item.query.id: {} for item in items}
         judgements = self._judge([*questions.values()], diagnostics)

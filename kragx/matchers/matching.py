@@ -92,11 +92,10 @@ def _table(batch: Batch, trace: Trace) -> MatchTable:
     # NaN is not 0: what is not known stays, and so does what one judge alone has voted for.
     place = ((scores != 0) | (high != 0)).nonzero()[0]
     doc, gold = pairs_at(place, n_docs, n_golds)
-    grade = batch.grades
     return MatchTable(
         doc_start=np.append(0, np.cumsum(n_docs)),
         gold_start=np.append(0, np.cumsum(n_golds)),
-        grade=grade,
+        grade=batch.grades,
         answered=batch.answered,
         repeated=repeated(batch.docs),
         pair_doc=doc.astype(np.int32),
@@ -105,7 +104,7 @@ def _table(batch: Batch, trace: Trace) -> MatchTable:
         threshold=matcher.threshold,
         top=1.0 if matcher.top is None else float(matcher.top),
         unanswerable=batch.unanswerable,
-        votes=Votes(low[place], high[place], grade, grade) if matcher.votes else None,
+        votes=Votes(low[place], high[place], batch.grades, batch.grades) if matcher.votes else None,
         weights=batch.weights,
     )
 

@@ -114,13 +114,10 @@ class PageMatcher(IdsMatcher):
                     place=place,
                 )
             return None
-        try:
+        with inside(path=place):
             pages = about.get("pages")
-            return document_name(about["doc"]), None if pages is None else Pages.read(
-                pages, least=1
-            )
-        except DataError as error:
-            raise error.within(path=place) from None
+            ranges = None if pages is None else Pages.read(pages, least=1)
+            return document_name(about["doc"]), ranges
 
     def _doc(self, item: MatchItem, rank: int, doc: Doc) -> Place | None:
         """Where a retrieved document stands; None where its source is not said.

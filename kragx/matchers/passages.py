@@ -24,7 +24,6 @@ from kragx.data.phrases import SHORT, Phrases, are_short
 from kragx.data.tokenizers import (
     LETTERS,
     AutoTokenizer,
-    gives_words,
     without_hanja,
 )
 from kragx.data.tokens import ngram_overlaps, of_pairs
@@ -125,9 +124,8 @@ class PassageMatcher(TokenMatcher):
 
     def remark(self, gold: str) -> str:
         """That gold is looked for as a phrase, if it is short."""
-        as_read = self.read(gold)
-        self.token_corpus.add([as_read])
-        is_short = are_short(self.token_corpus.of([as_read]), self.token_corpus, self.short).all()
+        tokens = self.token_corpus.of([self.read(gold)])
+        is_short = are_short(tokens, self.token_corpus, self.short).all()
         return message("short gold, looked for as a phrase") if is_short else ""
 
     def why_not(self, doc: str, gold: str) -> str:
@@ -222,7 +220,7 @@ class PhraseMatcher(TokenMatcher):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.casefold:
-            if not gives_words(self.tokenizer):
+            if not isinstance(self.tokenizer, (AutoTokenizer, UnicodeTokenizer)):
                 raise UsageError(
                     "casefold: false needs the tokenizer 'unicode'; choose another tokenizer's own "
                     "option"
@@ -419,7 +417,8 @@ class OverlapMatcher(PassageMatcher):
         self, docs: Lists, golds: Lists, scores: Floats, diagnostics: Diagnostics | None
     ) -> Floats:
         """The scores without siblings; texts whose words are broken are warned of."""
-        if diagnostics is not None and gives_words(self.tokenizer) and not self._by_characters:
+        gives_words = isinstance(self.tokenizer, (AutoTokenizer, UnicodeTokenizer))
+        if diagnostics is not None and gives_words and not self._by_characters:
             gaps = diagnostics.diagnostic(self.settings, "broken", Gaps)
             gaps.look(docs, golds, scores, self.token_corpus)
         return super().corrected_for_siblings(docs, golds, scores, diagnostics)

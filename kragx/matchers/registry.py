@@ -103,20 +103,16 @@ def sources_of(spec: object) -> Iterator[str]:
     members: Any = None if (kind := _kind(options)) is None else options[kind]
     for member in members if isinstance(members, (list, tuple)) else ():
         yield from sources_of(member)
-    if kind is None and (need := _asked_for(options)) is not None:
-        yield need
-
-
-def _asked_for(options: Mapping[str, Any]) -> str | None:
-    """Which code or model a member's scores come from; None for kragx alone."""
+    if kind is not None:
+        return
     method, tokenizer = options.get("method"), options.get("tokenizer")
     if isinstance(method, str) and method_class(method).asks:
-        return str(options.get("embeddings", "a judge"))
+        yield str(options.get("embeddings", "a judge"))
+        return
     cuts = tokenizer.get("name") if isinstance(tokenizer, Mapping) else tokenizer
     if isinstance(method, str) and method not in METHODS:
         method = import_path("matchers", method)
-    paths = (name for name in (method, cuts) if isinstance(name, str) and ":" in name)
-    return next(paths, None)
+    yield from [name for name in (method, cuts) if isinstance(name, str) and ":" in name][:1]
 
 
 @cache
@@ -158,18 +154,15 @@ def _named(method: str, options: dict[str, Any], defaults: Mapping[str, Any]) ->
         problem = message("unknown method {method!r}", method=method)
         raise UsageError(problem, remedy=nearest(method, method_names()))
     valid = option_names(method)
-    if "threshold" in options and "threshold" not in valid:
-        methods = [known for known in METHODS if "threshold" in option_names(known)]
-        raise UsageError(
-            "{method!r} decides yes or no and has no threshold",
-            field="threshold",
-            remedy="remove it, or use one of {methods}",
-            method=method,
-            methods=", ".join(methods),
-        )
     if wrong := options.keys() - valid:
-        problem = message("{method!r} has no such option", method=method)
-        raise UsageError(problem, field=min(wrong), remedy=nearest(min(wrong), valid))
+        problem = message(
+            "{method!r} decides yes or no and has no threshold"
+            if "threshold" in wrong
+            else "{method!r} has no such option",
+            method=method,
+        )
+        name = "threshold" if "threshold" in wrong else min(wrong)
+        raise UsageError(problem, field=name, remedy=nearest(name, valid))
     for name in defaults.keys() & ({*valid} - options.keys()):
         options[name] = defaults[name]
     return METHODS[method](**options)

@@ -165,19 +165,18 @@ def without_siblings(
     masked[pair[is_sibling]] = 0.0
     matched, _ = pairs_at(matches(masked, threshold).nonzero()[0], docs.n_texts, golds.n_texts)
     unsure = doc[is_unsure & matches(scores[pair], threshold)]
-    compared = docs.of_text[np.concatenate((matched, doc[is_sibling]))]
-    diagnostic.counts[_COMPARED] += len({*compared.tolist()})
-    diagnostic.counts[_MISREAD] += len({*docs.of_text[unsure].tolist()})
+    compared = np.concatenate((matched, doc[is_sibling]))
+    for name, places in ((_COMPARED, compared), (_MISREAD, unsure)):
+        diagnostic.counts[name] += len({*docs.of_text[places].tolist()})
     return masked
 
 
 def are_misread(diagnostics: Diagnostics) -> bool:
     """Whether so much was misread that texts of one template could not be told apart."""
-    for diagnostic in diagnostics.of_kind(SIBLINGS):
-        least = max(LEAST_QUESTIONS, LEAST_SHARE * diagnostic.counts[_COMPARED])
-        if diagnostic.counts[_MISREAD] >= least:
-            return True
-    return False
+    return any(
+        counts[_MISREAD] >= max(LEAST_QUESTIONS, LEAST_SHARE * counts[_COMPARED])
+        for counts in (diagnostic.counts for diagnostic in diagnostics.of_kind(SIBLINGS))
+    )
 
 
 class _Pair:
@@ -298,6 +297,8 @@ class _Pair:
 
     def _word(self, doc: Sequence[str], gold: Sequence[str], letters: str) -> str | None:
         """A word that tells the document from the gold; empty where nobody can say."""
+        from rapidfuzz.fuzz import partial_ratio
+
         if not any(map(self._tells, gold)):
             telling = filter(self._tells, doc)
             return None if all(_is_respelt(word, gold, _RESPELT) for word in telling) else ""
@@ -314,7 +315,8 @@ class _Pair:
             elif (
                 _is_respelt("".join(doc), ["".join(gold)], _RESPELT_TOGETHER)
                 or _is_respelt(word, gold, _RESPELT)
-                or _is_part(word, letters)
+                # Letters much like these, as where a space was put in or lost.
+                or (len(word) > 1 and partial_ratio(*map(_in_letters, (word, letters))) >= 80)
             ) or not (is_in_gold or self._vocabulary.is_in_docs(word)):
                 is_forgiven = True
             elif may_tell:
@@ -412,10 +414,3 @@ def _has_like_syllables(word: str, gold: str) -> bool:
         return True
     pairs = (zip_longest(*map(_in_letters, pair)) for pair in zip(word, gold))
     return all(sum(a != b for a, b in pair) <= 1 for pair in pairs)
-
-
-def _is_part(word: str, letters: str) -> bool:
-    """Whether letters much like a word's stand in others, as where a space was put in or lost."""
-    from rapidfuzz.fuzz import partial_ratio
-
-    return len(word) > 1 and partial_ratio(_in_letters(word), _in_letters(letters)) >= 80

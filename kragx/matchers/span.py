@@ -84,8 +84,15 @@ class SpanMatcher(PassageMatcher):
 
         in_golds, in_docs = self._aligned(gold_tokens, golds, doc_tokens, docs, corpus)
         of_doc, of_gold = sums(in_docs, in_golds)
-        # The other way round for documents that are shorter than a run.
-        brief = [tokens if self._is_few(tokens, corpus) else tokens[:0] for tokens in doc_tokens]
+        # The other way round for documents of more than one word that are shorter than a run.
+        limit = self.run * UNSPACED_FOR_ONE
+        brief = [
+            tokens
+            # Its length is quicker to see than its weight.
+            if len(tokens) < limit and UNSPACED_FOR_ONE < weights(tokens, corpus).sum() < limit
+            else tokens[:0]
+            for tokens in doc_tokens
+        ]
         if any(map(len, brief)):
             is_short = are_short(gold_tokens, corpus, self.short).tolist()
             passages = [
@@ -130,12 +137,6 @@ class SpanMatcher(PassageMatcher):
             Shared(rows.tokens, cells.gold, rows.row[cells.gold]),
             Shared(parts.tokens, cells.stream, parts.row[cells.stream]),
         )
-
-    def _is_few(self, tokens: Tokens, corpus: TokenCorpus) -> bool:
-        """Whether a document is shorter than a run, but more than one word."""
-        limit = self.run * UNSPACED_FOR_ONE
-        # Its length is quicker to see than its weight.
-        return len(tokens) < limit and UNSPACED_FOR_ONE < weights(tokens, corpus).sum() < limit
 
 
 class Shared(NamedTuple):

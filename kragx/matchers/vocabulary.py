@@ -101,11 +101,9 @@ class Vocabulary:
     @cached_property
     def key(self) -> str:
         """The SHA-256 of all of it."""
-        content = hashlib.sha256(f"{self.passages} {self.n_texts}".encode())
         lines = [f"{word} {n[word]}\n" for n in (self.golds, self.docs) for word in sorted(n)]
-        lines += " ".join(sorted(self.copied))
-        content.update("".join(lines).encode("utf-8", "surrogatepass"))
-        return content.hexdigest()
+        content = (f"{self.passages} {self.n_texts}", *lines, " ".join(sorted(self.copied)))
+        return hashlib.sha256("".join(content).encode("utf-8", "surrogatepass")).hexdigest()
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in vars(self).items() if name not in _HERE}
@@ -136,7 +134,6 @@ class Gathering:
         first = slice(0, max(0, LOOKED_AT - self._n_queries))
         self._n_queries += len(batch)
         if first.stop and len(batch):
-            # The longer texts first: others have their words.
             self.add_docs(texts_of(batch.docs.part(first)))
             self._see_script(texts_of(batch.golds.part(first)))
         self._count(texts_of(batch.golds), self._seen_golds, _GOLDS)
@@ -208,10 +205,8 @@ class Gathering:
     def _pairs(self, first: Ints, second: Ints) -> Ints:
         """The number of each two characters in a row, as one word."""
         names = [*self._numbers]
-        pairs = zip(first.tolist(), second.tolist())
-        return np.array(
-            [self._numbers[names[head] + names[tail]] for head, tail in pairs], np.int64
-        )
+        words = (names[head] + names[tail] for head, tail in zip(first.tolist(), second.tolist()))
+        return np.array([*map(self._numbers.__getitem__, words)], np.int64)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -225,9 +220,9 @@ class Gathering:
     def _known(self) -> Vocabulary:
         names = [*self._numbers]
         golds, docs, *_, is_varied = self._table
-        counts = self._letters.items()
-        n_letters = sum(n for char, n in counts if char.isalnum() and not char.isdecimal())
-        is_hangul = 2 * sum(n for char, n in counts if "가" <= char <= "힣") > n_letters
+        letters = {char: n for char, n in self._letters.items() if char.isalnum()}
+        n_letters = sum(n for char, n in letters.items() if not char.isdecimal())
+        is_hangul = 2 * sum(n for char, n in letters.items() if "가" <= char <= "힣") > n_letters
         return Vocabulary(
             dict(compress(zip(names, golds.tolist()), golds)),
             dict(compress(zip(names, docs.tolist()), docs)),

@@ -29,7 +29,7 @@ def grams(text: str, n: int) -> Counter[tuple[str, ...]]:
 def by_row(lists: Sequence[list[str]], corpus: TokenCorpus) -> Lists:
     """Lists of texts that were added before."""
     n_texts = np.array([*map(len, lists)], np.int64)
-    return Lists(corpus.texts, corpus.rows([*chain(*lists)]), n_texts)
+    return Lists(corpus.texts, corpus.add(chain(*lists)), n_texts)
 
 
 def of(

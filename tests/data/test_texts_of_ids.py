@@ -297,7 +297,7 @@ def test_broken_corpora(tmp_path):
     (tmp_path / "b.jsonl").write_text('{"id": "c"}', encoding="utf-8")
     with pytest.raises(DataError, match=r"b\.jsonl:1: has no text; .* needs 'id' and 'text'"):
         read_corpus(tmp_path / "b.jsonl")
-    with pytest.raises(DataError, match=r"corpus:2: id 'c' stands twice \(first in line 1\)"):
+    with pytest.raises(DataError, match=r"corpus:2: id 'c' stands twice \(first in corpus:1\)"):
         as_corpus([{"id": "c", "text": "a"}, {"id": "c", "text": "b"}]).text("c")
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="the folder holds no corpus"):

@@ -151,7 +151,7 @@ def test_import_paths_name_functions_and_classes() -> None:
         ({"name": "rouge", "stemer": True}, "perhaps you meant 'stemmer'"),
         ({"name": "unicode", "n": 2}, "unknown argument 'n'"),
         ({"name": "krag", "forms": "kiwii"}, "tokenizer.forms: unknown value 'kiwii'; perhaps"),
-        ({"n": 2}, "has no 'name'"),
+        ({"n": 2}, "{'n': 2} is not a tokenizer"),
         (7, "7 is not a tokenizer"),
         (None, "None is not a tokenizer"),
         ("no_such_package_here:Tok", "cannot import 'no_such_package_here'"),

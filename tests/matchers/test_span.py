@@ -34,8 +34,8 @@ def test_a_chunk_cut_out_of_a_long_gold_text():
     """Of the chunk all is gold, of the gold little is in the chunk."""
     gold = " ".join(f"w{at:03}" for at in range(100))
     chunk = " ".join(f"w{at:03}" for at in range(40, 52))
-    assert scores(SpanMatcher("gold"), [chunk], [gold]).item() == pytest.approx(0.12)
-    assert scores(SpanMatcher("chunk"), [chunk], [gold]).item() == 1.0
+    assert scores(SpanMatcher(of="gold"), [chunk], [gold]).item() == pytest.approx(0.12)
+    assert scores(SpanMatcher(of="chunk"), [chunk], [gold]).item() == 1.0
 
 
 def test_words_in_common_are_no_evidence():
@@ -48,7 +48,7 @@ def test_words_in_common_are_no_evidence():
 def test_six_tokens_count_where_the_chunk_ends():
     """A run of six at the gold's start counts if the chunk's end cuts it off, else not."""
     cut, whole = "x aa bb cc dd ee ff", "x aa bb cc dd ee ff x x x"
-    found = scores(SpanMatcher("gold"), [cut, whole, "x aa bb cc dd ee ff g"], [GOLD])
+    found = scores(SpanMatcher(of="gold"), [cut, whole, "x aa bb cc dd ee ff g"], [GOLD])
     assert found.ravel().tolist() == pytest.approx([0.6, 0.0, 0.6])
 
 
@@ -70,12 +70,14 @@ def test_no_run_reaches_from_one_document_into_the_next():
 )
 def test_a_chunk_shorter_than_a_run(chunk, score):
     """It is found where it stands wholly inside the gold, unless it is a single word."""
-    assert scores(SpanMatcher("chunk"), [chunk], [GOLD]).item() == score
+    assert scores(SpanMatcher(of="chunk"), [chunk], [GOLD]).item() == score
 
 
 def test_a_short_chunk_is_a_small_share_of_the_gold():
     """Of the gold's 20 characters it is 10."""
-    assert scores(SpanMatcher("gold"), ["cc dd ee ff gg"], [GOLD, "zz yy"]).tolist() == [[0.5, 0.0]]
+    assert scores(SpanMatcher(of="gold"), ["cc dd ee ff gg"], [GOLD, "zz yy"]).tolist() == [
+        [0.5, 0.0]
+    ]
 
 
 @all_cases(
@@ -110,8 +112,10 @@ def test_runs_of_characters():
     """Where words are not written apart three characters count as a token of a run."""
     gold = "商品在运输途中损坏的应当在签收之后二十四小时之内拍照并且联系本店的客服人员"
     inside = gold[4:28]
-    assert scores(SpanMatcher("gold"), [f"他说{inside}吗"], [gold]).item() == pytest.approx(24 / 37)
-    assert scores(SpanMatcher("gold"), [f"他说{inside[:-1]}吗"], [gold]).item() == 0.0
+    assert scores(SpanMatcher(of="gold"), [f"他说{inside}吗"], [gold]).item() == pytest.approx(
+        24 / 37
+    )
+    assert scores(SpanMatcher(of="gold"), [f"他说{inside[:-1]}吗"], [gold]).item() == 0.0
 
 
 words = st.lists(st.sampled_from(["a", "b", "c", "가나", "다라마바"]), max_size=14)
@@ -146,7 +150,7 @@ def test_many_queries_in_batches():
 def test_wrappers():
     """What is put around a text is no part of it."""
     wrapped = f"<Document><source>terms.pdf</source>\n{GOLD}</Document>"
-    assert scores(SpanMatcher("chunk"), [wrapped], [GOLD]).item() == 1.0
+    assert scores(SpanMatcher(of="chunk"), [wrapped], [GOLD]).item() == 1.0
 
 
 def test_alternatives_and_targets_without_text():

@@ -75,11 +75,6 @@ class Schema:
     first: str
     lock: int
 
-    @property
-    def tables(self) -> Mapping[str, Table]:
-        """The tables by name."""
-        return self.metadata.tables
-
 
 class Database:
     """An opened database.
@@ -151,12 +146,21 @@ class Database:
                     raise StoreFailedError(problem, path=str(self._address)) from None
             time.sleep(wait)
 
-    def insert(self, **rows: Rows) -> None:
-        """Add the rows that are new to tables."""
+    def insert(self, *, lock: int | None = None, **rows: Rows) -> None:
+        """Add the rows that are new to tables.
+
+        Args:
+            lock: the number of PostgreSQL's advisory lock of who adds rows: numbers are given
+                before the commit, and who reads on from the last one would miss those of a slower
+                transaction.
+            rows: by the name of their table.
+        """
 
         def work(db: Connection) -> None:
+            if lock is not None and db.dialect.name == "postgresql":
+                db.exec_driver_sql(f"SELECT pg_advisory_xact_lock({lock})")
             for table, of_table in rows.items():
-                insert_rows(db, self._schema.tables[table], of_table)
+                insert_rows(db, self._schema.metadata.tables[table], of_table)
 
         self.do(work, write=True)
 
@@ -174,12 +178,12 @@ class Database:
         query = self._query(table, names)
         if values is None:
             return self.do(lambda db: [*db.execute(query)])
-        key = self._schema.tables[table].c[column]
+        key = self._schema.metadata.tables[table].c[column]
         return self.do(lambda db: [*rows_of(db, query, key, values)])
 
     def pages(self, table: str, names: Iterable[str], after: int = -1) -> Iterator[Sequence[Any]]:
         """Yield the rows of a table with a higher id, some hundred at a time, oldest first."""
-        number = self._schema.tables[table].c.id
+        number = self._schema.metadata.tables[table].c.id
         query, last = self._query(table, ("id", *names)).limit(MOST_VALUES), after
 
         def page_after(db: Connection) -> Sequence[Any]:
@@ -191,7 +195,7 @@ class Database:
 
     def lasts(self) -> dict[str, int]:
         """The highest id of each table, at one moment; 0 of an empty one."""
-        tables = self._schema.tables.items()
+        tables = self._schema.metadata.tables.items()
         query = select(
             *(select(func.max(table.c.id)).scalar_subquery().label(name) for name, table in tables)
         )
@@ -199,7 +203,7 @@ class Database:
         return {name: number or 0 for name, number in row._mapping.items()}
 
     def _query(self, table: str, names: Iterable[str]) -> Select[Any]:
-        columns = self._schema.tables[table].c
+        columns = self._schema.metadata.tables[table].c
         query = select(*(columns[name] for name in names))
         return query.order_by(columns.id) if "id" in columns else query
 

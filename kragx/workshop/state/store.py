@@ -10,10 +10,10 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Self, get_args
 
-from sqlalchemy import CheckConstraint, Column, Connection, Double, Index, MetaData, Table, Text
+from sqlalchemy import CheckConstraint, Column, Double, Index, MetaData, Table, Text
 
 from kragx.data.databases import Address
-from kragx.data.databases.database import WHOLE, Database, Schema, id_column, insert_rows
+from kragx.data.databases.database import WHOLE, Database, Schema, id_column
 from kragx.ground.errors import UsageError
 from kragx.workshop.state.records import AS_JSON, RECORDS, StoredRecord
 
@@ -85,7 +85,6 @@ class RecordStore:
 
     def __enter__(self) -> Self:
         of_workshop = schema(self._schema or USUAL)
-        self._tables = of_workshop.tables
         self._database = Database(self.address, of_workshop, self._make, _WAITS)
         return self
 
@@ -104,17 +103,8 @@ class RecordStore:
         rows: dict[str, list[dict[str, object]]] = {}
         for record in records:
             rows.setdefault(record.table, []).append(record.row())
-
-        def work(db: Connection) -> None:
-            if db.dialect.name == "postgresql":
-                # Numbers are given before the commit; who reads on from the last one would miss
-                # those of a slower transaction.
-                db.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
-            for table, of_table in rows.items():
-                insert_rows(db, self._tables[table], of_table)
-
         if rows:
-            self._database.do(work, write=True)
+            self._database.insert(lock=_LOCK, **rows)
 
     def after(
         self, last: dict[str, int], tables: Collection[str] | None = None
