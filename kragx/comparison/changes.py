@@ -13,8 +13,8 @@ from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.estimates import Difference, definition_of
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.side_by_side import GoldVersions
-from kragx.comparison.slices import ids_at
 from kragx.comparison.statistics import TOLERANCE, Rows
+from kragx.comparison.statistics.evidence import ids_at
 from kragx.data import GoldDataset
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import to_jsonable

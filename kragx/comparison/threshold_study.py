@@ -354,7 +354,7 @@ def orders_warning(orders: Iterable[Order]) -> str | None:
 
 
 def orders_of(
-    values: Mapping[str, Values],
+    values: Mapping[str, Mapping[str, Sequence[float | None]]],
     better: Mapping[str, Direction],
     thresholds: Sequence[float],
     threshold: float | None,

@@ -8,7 +8,7 @@ asked.
 
 import warnings
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from math import ceil
 from statistics import NormalDist
@@ -41,6 +41,20 @@ def of_rows(weights: Floats | None, rows: Rows | None) -> Floats | None:
     # Weights that are alike are dropped: sums with them differ from plain means in the last bits.
     # Weights of 0 alone are kept, as nobody asks any of these questions.
     return part if part.size and (np.ptp(part) > 0 or not part.any()) else None
+
+
+def rows_of(ids: Sequence[str], target: Sequence[str]) -> Rows | None:
+    """Where some ids stand among others, each of which does; None where they are these."""
+    # None instead of all rows: values are then used as they are, without a copy.
+    if ids == target:
+        return None
+    row_of = {query_id: row for row, query_id in enumerate(target)}
+    return np.array([row_of[query_id] for query_id in ids], np.intp)
+
+
+def ids_at(ids: Sequence[str], rows: Rows) -> Sequence[str]:
+    """The ids of some rows."""
+    return tuple(map(ids.__getitem__, rows.tolist()))
 
 
 def scaled(weights: Floats) -> Floats:

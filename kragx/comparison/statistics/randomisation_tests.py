@@ -170,7 +170,8 @@ def _group_sums(columns: Iterable[Floats], n: int, parts: Sequence[Rows], seed: 
     def sums(column: Floats, rows: Rows) -> Floats:
         # Not 0: a column without any value is not tested, and no member of its family.
         nothing = np.nan if np.isnan(column[rows]).all() else 0.0
-        return np.bincount(group[rows], zeroed(column[rows]), GROUPS) + nothing
+        summed: Floats = np.bincount(group[rows], zeroed(column[rows]), GROUPS).astype(np.float64)
+        return summed + nothing
 
     return np.stack(
         [np.concatenate([sums(column, rows) for rows in parts]) for column in columns], axis=1
@@ -342,7 +343,8 @@ def behind_best(
 
     def largest(sums: Floats) -> Floats:
         ahead = [((sums - sums[:, [j]]) / norms[:, j]).max(axis=1) for j in range(m)]
-        return np.maximum(np.stack(ahead, axis=1), 0.0)
+        statistics: Floats = np.maximum(np.stack(ahead, axis=1), 0.0)
+        return statistics
 
     def work(size: int, child: np.random.SeedSequence) -> Floats:
         # A question's values turn together, for every two settings: their leads hang together.
