@@ -82,8 +82,8 @@ def ask_both(
     with config.secrets.guarding():
         dataset = config.dataset.read() if questions is None else read_dataset(questions)
         corpus = pipeline.corpus_of(config)
-        asked = [(name, config.asked[name].model_copy(update=once)) for name in (old, new)]
-        runs = [retrieve_all({name: named}, dataset)[0][name] for name, named in asked]
+        configs = [(name, config.asked[name].model_copy(update=once)) for name in (old, new)]
+        runs = [retrieve_all({name: named}, dataset)[0][name] for name, named in configs]
         before, after = ((None, corpus.run(run)) for run in runs)
         return diff_sides(before, after, dataset, **_filled(options, config))
 

@@ -129,7 +129,10 @@ class Aligned:
             query_ids,
             tuple(score.name for score in scores),
             tuple(metrics),
-            {(metric, score.name): Column.of(score, metric, own) for metric, (score, own) in means},
+            {
+                (metric, score.name): Column.of(score, metric, of_score)
+                for metric, (score, of_score) in means
+            },
             frozenset(
                 metric for metric in metrics if all(score.is_mean(metric) for score in scores)
             ),

@@ -232,11 +232,12 @@ def correct_together(drafts: Sequence[ComparisonDraft]) -> tuple[Comparison, ...
 
     All else is looked at together, under whichever matcher.
     """
-    joint = Families.joined(draft.tests.families for draft in drafts)
-    of_match = defaultdict[str, list[Families]](list)
-    for draft in drafts:
-        of_match[draft.scores[0].match].append(draft.tests.families)
-    firsts = {match: Families.joined(families).first for match, families in of_match.items()}
+    families = [(draft.scores[0].match, draft.tests.families) for draft in drafts]
+    joint = Families.joined(of_draft for _, of_draft in families)
+    firsts = {
+        match: Families.joined(of_draft for name, of_draft in families if name == match).first
+        for match, _ in families
+    }
     return tuple(
         draft.comparison(joint._replace(first=firsts[draft.scores[0].match])) for draft in drafts
     )

@@ -237,7 +237,7 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
         comparison: of the retrievers, before there is a verdict.
         scores: those that are compared.
     """
-    told = (
+    rules = (
         _leaks(comparison),
         _siblings(scores),
         _failed(comparison),
@@ -246,7 +246,7 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
         _ids_apart(scores),
         _threshold(comparison),
     )
-    for code, texts, values in chain.from_iterable(told):
+    for code, texts, values in chain.from_iterable(rules):
         yield Caution(code, joined("; ", texts), values)
 
 

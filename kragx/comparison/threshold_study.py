@@ -208,7 +208,9 @@ def sweep_of_grid(
         thresholds=(),
         n_matches={},
         values={name: {metric: column} for name, column in columns.items()},
-        of_grid=OfGrid(metric, settings, tuple((names[one], names[two]) for one, two in swapped)),
+        of_grid=OfGrid(
+            metric, settings, tuple((names[row], names[rival]) for row, rival in swapped)
+        ),
     )
 
 
