@@ -13,9 +13,8 @@ import numpy as np
 from kragx.comparison.comparison import Settings
 from kragx.comparison.estimates import Difference, Direction, Estimate, Verdict, definition_of
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.slices import ids_at, shared_ids
 from kragx.comparison.statistics import TOLERANCE, Rows, effect_sizes, sure_bounds, tally
-from kragx.comparison.statistics.evidence import of_rows, total
+from kragx.comparison.statistics.evidence import ids_at, of_rows, rows_of, total
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import to_jsonable
 from kragx.metrics import Bools, Floats
@@ -130,7 +129,10 @@ class Aligned:
             query_ids,
             tuple(score.name for score in scores),
             tuple(metrics),
-            {(metric, score.name): Column.of(score, metric, own) for metric, (score, own) in means},
+            {
+                (metric, score.name): Column.of(score, metric, of_score)
+                for metric, (score, of_score) in means
+            },
             frozenset(
                 metric for metric in metrics if all(score.is_mean(metric) for score in scores)
             ),
@@ -392,6 +394,26 @@ def shared_weights(
                 other=other[row],
             )
     return first
+
+
+def shared_ids(
+    ids: Sequence[Sequence[str]], out: Collection[str] = ()
+) -> tuple[Sequence[str], list[Rows | None]]:
+    """The ids that all have, in the order of the first, and where they stand in each.
+
+    Args:
+        ids: the query ids of each retriever.
+        out: ids that are left out.
+
+    Returns:
+        The ids, and for each retriever their rows; None where they are its own as they are.
+    """
+    first, *columns = ids
+    # As a rule all have the same questions in one order, and no set of millions of ids is made.
+    if out or not all(first == column for column in columns):
+        shared = set(first).intersection(*columns).difference(out)
+        first = tuple(query_id for query_id in first if query_id in shared)
+    return first, [rows_of(first, column) for column in ids]
 
 
 def _width(metric: str) -> float:

@@ -13,8 +13,8 @@ from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.estimates import Difference, definition_of
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.side_by_side import GoldVersions
-from kragx.comparison.slices import ids_at
 from kragx.comparison.statistics import TOLERANCE, Rows
+from kragx.comparison.statistics.evidence import ids_at
 from kragx.data import GoldDataset
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import to_jsonable
@@ -204,11 +204,13 @@ def gold_lines(changes: Sequence[Change]) -> Iterator[Line]:
     """What is not the same in two gold sets; of which matcher, where they read gold differently."""
     several = gold_of(changes)
     for gold in several:
-        compared = (change.comparison for change in changes)
-        names = (each.match for each in compared if gold.text in (own.text for own in each.gold))
-        under = ", ".join(dict.fromkeys(names))
+        names = dict.fromkeys(
+            change.comparison.match
+            for change in changes
+            if gold.text in (versions.text for versions in change.comparison.gold)
+        )
         for line in gold.describe():
-            text = message("match {names}: {line}", names=under, line=line.text)
+            text = message("match {names}: {line}", names=", ".join(names), line=line.text)
             yield replace(line, text=text) if len(several) > 1 else line
 
 
@@ -340,7 +342,7 @@ def _turned_queries(
     for name, sign in (("better", 1), ("worse", -1)):
         rows = np.flatnonzero(sign * ways > 0)
         order = np.lexsort((-sign * (asks * overall)[rows], -sign * (asks * first)[rows]))
-        shown = rows[order][:LISTED]
+        first_rows = rows[order][:LISTED]
         turned[f"n_{name}"] = len(rows)
         turned[name] = tuple(
             QueryChange(
@@ -351,7 +353,9 @@ def _turned_queries(
                 by,
             )
             for query_id, by, before, after in zip(
-                ids_at(ids, shown), first[shown].tolist(), *_moved_values(pair, ids, shown, moved)
+                ids_at(ids, first_rows),
+                first[first_rows].tolist(),
+                *_moved_values(pair, ids, first_rows, moved),
             )
         )
     return turned

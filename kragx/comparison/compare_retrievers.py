@@ -20,8 +20,9 @@ from kragx.comparison.pair_tests import PairTests
 from kragx.comparison.recommendations import recommend, warnings_of
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.side_by_side import GoldVersions, check_comparable, gold_versions, left_out
-from kragx.comparison.slices import ids_at, sliced
+from kragx.comparison.slices import sliced
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, Rows
+from kragx.comparison.statistics.evidence import ids_at
 from kragx.comparison.threshold_study import orders_near
 from kragx.data import GoldDataset, read_dataset
 from kragx.evaluation.evaluation import Evaluation, as_evaluations
@@ -159,7 +160,7 @@ class ComparisonDraft:
         scores = [score for score in scores if score.name not in failed] or scores
         # As the retriever's own name, which a page marks: an argument is a mere text.
         baseline = scores[0].name if baseline is None else names[names.index(baseline)]
-        out = left_out(gold.values())
+        out = left_out(gold.values()) if gold else ()
         aligned = Aligned.of(scores, _metrics(scores, metrics), baseline, settings, out)
         if set(names) <= {*failed}:
             aligned = replace(aligned, retrievers=(), columns={})
@@ -183,6 +184,7 @@ class ComparisonDraft:
         """With each test as one of a family."""
         aligned, scores, tests = self.tests.aligned, self.scores, self.tests
         n, p_worse = len(aligned.query_ids), tests.p_worse(families) if self.parts else []
+        orders = orders_near(scores, aligned.metrics) if len(scores) > 1 else {}
         slices = (
             Slice(
                 **vars(tests.view(families, place)),
@@ -208,9 +210,7 @@ class ComparisonDraft:
             least=families.first.least(aligned.settings.alpha) if len(scores) > 1 else inf,
             overall=tests.view(families),
             slices=tuple(slices),
-            orders=tuple(
-                order for order in orders_near(scores, aligned.metrics).values() if order.swapped
-            ),
+            orders=tuple(order for order in orders.values() if order.swapped),
             failures=self.failures,
             gold=self.gold,
             runs={
@@ -232,11 +232,12 @@ def correct_together(drafts: Sequence[ComparisonDraft]) -> tuple[Comparison, ...
 
     All else is looked at together, under whichever matcher.
     """
-    joint = Families.joined(draft.tests.families for draft in drafts)
-    of_match = defaultdict[str, list[Families]](list)
-    for draft in drafts:
-        of_match[draft.scores[0].match].append(draft.tests.families)
-    firsts = {match: Families.joined(families).first for match, families in of_match.items()}
+    families = [(draft.scores[0].match, draft.tests.families) for draft in drafts]
+    joint = Families.joined(of_draft for _, of_draft in families)
+    firsts = {
+        match: Families.joined(of_draft for name, of_draft in families if name == match).first
+        for match, _ in families
+    }
     return tuple(
         draft.comparison(joint._replace(first=firsts[draft.scores[0].match])) for draft in drafts
     )

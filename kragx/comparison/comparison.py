@@ -86,8 +86,8 @@ class View(Result):
 
     def difference(self, metric: str, retriever: str) -> Difference | None:
         """A retriever against the baseline in a metric; None for the baseline itself."""
-        of_pair = {(each.metric, each.retriever): each for each in self.differences}
-        return of_pair.get((metric, retriever))
+        pairs = ((difference.metric, difference.retriever) for difference in self.differences)
+        return dict(zip(pairs, self.differences)).get((metric, retriever))
 
     def scored(self, metric: str) -> int:
         """How many queries have a value of a metric: one without an answer has no ndcg.

@@ -410,5 +410,5 @@ def _surely(
     is_worse = gate.than is not None and not limit.holds(value)  # more questions do not help it
     confidence = comparison.statistics.confidence
     why = undecidable(gate, limit, measured.n, confidence, measured.effective)
-    told = () if passed or is_worse or why is None else (why,)
-    return bound, passed, joined("; ", [text, *told])
+    is_told = not passed and not is_worse and why is not None
+    return bound, passed, joined("; ", [text, why or ""]) if is_told else text

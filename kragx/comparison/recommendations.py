@@ -20,8 +20,8 @@ from kragx.comparison.estimates import definition_of
 from kragx.comparison.gate_conditions import undecidable_differences
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.side_by_side import left_out
-from kragx.comparison.slices import ids_at
 from kragx.comparison.statistics import TOLERANCE, difference_interval
+from kragx.comparison.statistics.evidence import ids_at
 from kragx.comparison.threshold_study import orders_warning
 from kragx.comparison.verdict import by_depth, every, leak_of, verdict
 from kragx.ground.printing import Name, joined, listed, message, number
@@ -237,7 +237,7 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
         comparison: of the retrievers, before there is a verdict.
         scores: those that are compared.
     """
-    told = (
+    rules = (
         _leaks(comparison),
         _siblings(scores),
         _failed(comparison),
@@ -246,7 +246,7 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
         _ids_apart(scores),
         _threshold(comparison),
     )
-    for code, texts, values in chain.from_iterable(told):
+    for code, texts, values in chain.from_iterable(rules):
         yield Caution(code, joined("; ", texts), values)
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from kragx.comparison.estimates import Direction, definition_of
-from kragx.comparison.slices import Tables, rows_of
+from kragx.comparison.slices import Tables
+from kragx.comparison.statistics.evidence import rows_of
 from kragx.data import GoldDataset
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.nearby import Nearby

@@ -55,7 +55,7 @@ def check_comparable(
     ]
     # Lists alone are no searches.
     searches = [result.settings.get(SEARCHES, {"lists_alone": True}) for result in results]
-    place = next((at for at, each in enumerate(searches) if not each.get("lists_alone")), 0)
+    place = next((row for row, entry in enumerate(searches) if not entry.get("lists_alone")), 0)
     pairs += [
         (
             results[place],
@@ -205,10 +205,12 @@ def _unsure(first: Scored, second: Scored) -> Iterator[str]:
         yield message(
             "the gold set has no content hash; it is taken to be the same, as the queries are"
         )
-    one, other = (result.settings["versions"].get("kragx") for result in (first, second))
-    if one != other:
+    versions = [result.settings["versions"].get("kragx") for result in (first, second)]
+    if versions[0] != versions[1]:
         yield message(
-            "computed by different versions of kragx ({one} and {other})", one=one, other=other
+            "computed by different versions of kragx ({one} and {other})",
+            one=versions[0],
+            other=versions[1],
         )
 
 
@@ -282,7 +284,7 @@ class GoldVersions(Result):
     @property
     def text(self) -> str:
         """What a reader must know, in a sentence."""
-        n, which = self.n_same, self._not_the_same
+        n, differing = self.n_same, self._not_the_same
         outcome: str = message(
             "no question differs in what metrics read"
             if not self.named
@@ -291,11 +293,11 @@ class GoldVersions(Result):
             else "{which}, left out here; 1 is the same, and compared"
             if n == 1
             else "{which}, left out here; {n} are the same, and compared",
-            which=which,
+            which=differing,
             n=n,
         )
         if self.named and n and not self.left_out:
-            outcome = which
+            outcome = differing
         return message("{pair}: {end}", pair=gold_pair(self.earlier, self.later), end=outcome)
 
     @property

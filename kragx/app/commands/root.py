@@ -29,7 +29,7 @@ SECTIONS = {
 }
 """Every command, as they stand in the help."""
 
-_FILES = {"report": "run", "compare": "run", "history": "run", "match": "score"} | dict.fromkeys(
+_FILES = {"report": "run", "compare": "run", "match": "score"} | dict.fromkeys(
     ("init", "metrics", "schema"), "lists"
 )
 _HERE = {

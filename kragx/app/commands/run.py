@@ -12,7 +12,6 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.command import not_read
 from kragx.app.commands.output import end, show, written
 from kragx.app.compare_folders import Compared, compare_folders
-from kragx.app.past_runs import history as past
 from kragx.app.result_folder.atomic_folder import MANIFEST, inside
 from kragx.app.result_folder.written import claimed, write_baseline
 from kragx.app.run_report import RunReport
@@ -240,30 +239,6 @@ def compare(
         markdown=lambda: compared_markdown(compared.said(), compared.gates, compared.origins),
     )
     _end(summary, junit, compared)
-
-
-def history(
-    results: Annotated[
-        Path,
-        opt.argument(
-            metavar="RESULTS", help="A folder of folders that kragx run has written, at any depth."
-        ),
-    ],
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric", "-m", help="Which; repeat for more (default: the newest run's first)."
-        ),
-    ] = None,
-    format: opt.TableOrJson = "table",  # noqa: A002
-) -> None:
-    """Say what became of each retriever's numbers, run by run.
-
-    With the commit, and the settings that changed. What cannot be compared is not joined.
-    """
-    outcome = past(results, metrics=metric or ())
-    metrics = outcome.metrics if metric else outcome.metrics[:1]
-    show(format, lambda: outcome.describe(metrics), outcome.to_dict)
 
 
 def _end(

@@ -373,11 +373,11 @@ def _means(diff: ListDiff) -> dict[str, float | None]:
     # Of all questions, also those without two lists: who is asked more often stays so.
     weights = question_weights(asks, np.ones_like(asks))
     rows = [row for row, question in enumerate(diff.questions) if question.is_known]
-    known = [diff.questions[row] for row in rows]
+    questions = [diff.questions[row] for row in rows]
     values: dict[str, list[Any]] = {
-        **{f"unchanged@{k}": [question.is_equal(k) for question in known] for k in diff.ks},
-        **{f"jaccard@{k}": [question.jaccard(k) for question in known] for k in diff.ks},
-        "rbo": [question.overlap() for question in known],
+        **{f"unchanged@{k}": [question.is_equal(k) for question in questions] for k in diff.ks},
+        **{f"jaccard@{k}": [question.jaccard(k) for question in questions] for k in diff.ks},
+        "rbo": [question.overlap() for question in questions],
     }
     weights = None if weights is None else weights[rows]
     columns = {name: np.array(column, np.float64) for name, column in values.items()}

@@ -1,10 +1,13 @@
-"""The runs of the past in a folder of result folders; what is broken is named and left out."""
-
-from __future__ import annotations
+"""`kragx history`: the runs of a folder over time."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from kragx.app.commands import options as opt
+from kragx.app.commands.output import show
 from kragx.app.result_folder.atomic_folder import MANIFEST, check_files, finished_manifest
 from kragx.comparison.history import History, PastRun
 from kragx.data.formats.jsonl import read_object
@@ -14,7 +17,31 @@ from kragx.report.record import UNFINISHED
 REPORT = "report.json"
 
 
-def history(results: Path, *, metrics: Sequence[str] = ()) -> History:
+def history(
+    results: Annotated[
+        Path,
+        opt.argument(
+            metavar="RESULTS", help="A folder of folders that kragx run has written, at any depth."
+        ),
+    ],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric", "-m", help="Which; repeat for more (default: the newest run's first)."
+        ),
+    ] = None,
+    format: opt.TableOrJson = "table",  # noqa: A002
+) -> None:
+    """Say what became of each retriever's numbers, run by run.
+
+    With the commit, and the settings that changed. What cannot be compared is not joined.
+    """
+    outcome = past_runs(results, metrics=metric or ())
+    metrics = outcome.metrics if metric else outcome.metrics[:1]
+    show(format, lambda: outcome.describe(metrics), outcome.to_dict)
+
+
+def past_runs(results: Path, *, metrics: Sequence[str] = ()) -> History:
     """The history of the runs below a folder.
 
     Of each run report.json alone is read, once it was found to be what its manifest says; nothing
