@@ -220,29 +220,6 @@ def in_batch(key: str, where: str) -> Judgement:
     return Judgement(key, failure="pending", detail=where)
 
 
-def check_whole(judgement: Judgement) -> None:
-    """Refuse one that is neither a grade nor a failure, or both."""
-    if (judgement.grade is None) == (judgement.failure is None):
-        raise DataError("a judgement has a grade, or a failure without one")
-
-
-def counting_of(earlier: Judgement, later: Judgement) -> Judgement:
-    """Which of two attempts at a question counts: the first grade, else the newest failure."""
-    return later if earlier.grade is None else earlier
-
-
-def settles(judgement: Judgement, before: Judgement | None, *, is_over: bool) -> bool:
-    """Whether nobody need ask on: there is a grade, or a failure that is the last word.
-
-    Args:
-        judgement: what the store has now.
-        before: what it had when this run began.
-        is_over: whether whoever asked since has done with it, and was not killed.
-    """
-    is_new = before is None or before.uid != judgement.uid
-    return judgement.grade is not None or (is_over and is_new)
-
-
 # -- votes ---------------------------------------------------------------------------------------
 
 Decide = Literal["median", "majority", "mean"]

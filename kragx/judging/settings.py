@@ -97,13 +97,17 @@ class JudgeSettings:
             check_options(self)
         if self.outbox is not None:
             self.outbox.check(self.client)
-        if self.budget.cost is not None and self.price is None:
+        if self._keeps_to_cost and self.price is None:
             raise UsageError(
                 "judge.budget: no price of {model!r} is known, so no cost can be kept to; "
                 "add judge.prices.{model}: {{input: ..., output: ...}} (per million tokens), "
                 "or give the budget in calls or tokens",
                 model=self.model,
             )
+
+    @property
+    def _keeps_to_cost(self) -> bool:
+        return any(limit.cost is not None for limit in self.budget)
 
     def all_secrets(self) -> Secrets:
         """What no text of a run may show: made for each run, as the environment may change."""
@@ -129,7 +133,7 @@ class JudgeSettings:
             UsageError: a budget in money must be kept to.
         """
         price = self.price and self.price.of_batches
-        if self.budget.cost is not None and price is None:
+        if self._keeps_to_cost and price is None:
             raise UsageError(
                 "judge.budget: no price of batches of {model!r} is known, so no cost can be "
                 "kept to",
@@ -179,14 +183,7 @@ class JudgeSettings:
     @cached_property
     def limits(self) -> Limits:
         """When this judge's next call may begin, and what it has used, over all runs with it."""
-        return Limits(
-            *(self.budget, self.model, self.prices, self.output_limit),
-            currency=self.currency,
-            concurrency=self.concurrency,
-            rpm=self.rpm,
-            clock=self.clock,
-            sleep=self.sleep,
-        )
+        return Limits(self)
 
     @cached_property
     def plan(self) -> Plan:
