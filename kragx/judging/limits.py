@@ -13,11 +13,10 @@ import os
 import random
 import threading
 import time
-from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kragx.ground.errors import UsageError
@@ -55,14 +54,6 @@ def wait_before(number: int, floor: float) -> float:
         floor: seconds that the server asks for.
     """
     return max(_FLOOR, floor) + random.random() * min(_CEILING, 2.0 ** min(number - 1, 10))
-
-
-@dataclass(eq=False)
-class _Waiter:
-    """A call that waits for its turn: the most that it can use, and what is reserved for it."""
-
-    at_most: Spent
-    room: Future[Spent | None] = field(default_factory=Future)
 
 
 class Limits:
@@ -113,7 +104,8 @@ class Limits:
         self._reserved = Spent()  # for the calls that run
         # Where a call used more than a call can use, the next one can, too.
         self._excess = Spent()
-        self._waiting: deque[_Waiter] = deque()
+        # Of calls that wait for their turn: the most that each can use, by what it is told then.
+        self._waiting: dict[Future[Spent | None], Spent] = {}
         self._lock = threading.RLock()
 
     @property
@@ -183,15 +175,16 @@ class Limits:
         Raises:
             UsageError: a budget of a cost, and a price that it needs is not known.
         """
-        waiter = _Waiter(most_tokens(request, self._settings.output_limit))
+        waiter: Future[Spent | None] = Future()
+        most = most_tokens(request, self._settings.output_limit)
         with self._lock:
             if store is not None and time.monotonic() - self._read_at >= _OFTEN:
                 self.look(store)
             # One after the other: whoever was refused and comes again stands behind the others.
-            self._waiting.append(waiter)
+            self._waiting[waiter] = most
             self._admit()
         try:
-            room = await asyncio.wrap_future(waiter.room)
+            room = await asyncio.wrap_future(waiter)
             if room is None:
                 return None
             while (pause := self._paused_until - self._clock()) > 0:
@@ -205,24 +198,23 @@ class Limits:
             return room
         except BaseException:
             with self._lock:
-                if waiter in self._waiting:
-                    self._waiting.remove(waiter)
+                if self._waiting.pop(waiter, None) is not None:
                     self._admit()
-                elif not waiter.room.cancelled() and (room := waiter.room.result()) is not None:
+                elif not waiter.cancelled() and (room := waiter.result()) is not None:
                     self.leave(room, None)
             raise
 
     def _admit(self) -> None:
         """Reserve room for those who wait, in their order, as long as there is any."""
         while self._waiting and self._reserved.n_calls < max(1, int(self.limit)):
-            waiter = self._waiting[0]
-            room = waiter.at_most + self._excess
+            waiter, most = next(iter(self._waiting.items()))
+            room = most + self._excess
             shortage = self._missing_room(room)
             if shortage is not None and self._reserved.n_calls:
                 return
-            self._waiting.popleft()
+            del self._waiting[waiter]
             with suppress(InvalidStateError):  # it is just cancelled
-                waiter.room.set_result(None if shortage else room)
+                waiter.set_result(None if shortage else room)
                 self.shortage = shortage or self.shortage
                 if shortage is None:
                     self._reserved.add(room)

@@ -51,11 +51,7 @@ def _judges(judges: Any) -> tuple[Judge, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict(Judgement):
-    """What the votes of several judges came to; no row of a store, as its votes are.
-
-    Attributes:
-        votes: of each judge, in their order.
-    """
+    """What the `votes` of several judges, in their order, came to; these are rows of a store."""
 
     votes: Pattern = ()
 

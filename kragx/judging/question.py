@@ -18,7 +18,7 @@ from kragx.ground.errors import DataError, shorten
 from kragx.ground.secrets import BareUrl
 from kragx.judging.client import Counting, FailureKind
 from kragx.judging.rubric import Rubric, canonical_json, key_of
-from kragx.judging.template import shows
+from kragx.judging.template import names_in
 
 # The same question would be answered the same way again; the others may succeed another time.
 SETTLED: frozenset[FailureKind] = frozenset({"refusal", "length", "content_filter"})
@@ -85,7 +85,7 @@ class Question:
 
     def __post_init__(self) -> None:
         prompt = self.rubric.prompt
-        if prompt is not None and not shows(prompt, "reference"):
+        if prompt is not None and "reference" not in names_in(prompt):
             object.__setattr__(self, "reference", None)
         _repair(self)
         object.__setattr__(self, "facts", tuple(map(SurrogateRepair().text, self.facts)))

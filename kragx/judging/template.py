@@ -46,11 +46,6 @@ def read_prompt(source: object) -> str:
     return text
 
 
-def shows(prompt: str, name: str) -> bool:
-    """Whether a template shows a text."""
-    return name in _names(prompt)
-
-
 def check_prompt(prompt: str, asks: str, words: Mapping[str, str]) -> None:
     """Raise a `UsageError` unless a template shows what its question is made of, and as it is.
 
@@ -64,7 +59,7 @@ def check_prompt(prompt: str, asks: str, words: Mapping[str, str]) -> None:
         remedy = message("leave it out, or ask for {names}", names=" or ".join(TEXTS))
         problem = f"{asks} are asked for in kragx's own words alone"
         raise UsageError(problem, remedy=remedy)
-    texts, names = TEXTS[asks], _names(prompt)
+    texts, names = TEXTS[asks], names_in(prompt)
     for name in sorted(names.difference(texts, _WORDS)):
         hint = nearest(name, [*texts, *_WORDS])
         raise UsageError(
@@ -111,7 +106,7 @@ def parts(
     pieces = rendered.split(_MARK)
     names = pieces[1::2]
     for name in texts:
-        if name in _names(prompt) and (name not in names or not marks.keys() >= set(names)):
+        if name in names_in(prompt) and (name not in names or not marks.keys() >= set(names)):
             problem = f"{name!r} is used, but is not shown as it is"
             raise UsageError(
                 problem, remedy=message("write {{{{ {name} }}}}, without a filter", name=name)
@@ -132,7 +127,7 @@ class _Mark:
 
 
 @lru_cache(maxsize=64)
-def _names(prompt: str) -> frozenset[str]:
+def names_in(prompt: str) -> frozenset[str]:
     """The names that a template takes from outside."""
     from jinja2 import TemplateSyntaxError, meta
 
