@@ -136,18 +136,6 @@ def in_words(name: str, amounts: Used | Budget) -> str:
     return f"{amount:.4f}" if name == "cost" else f"{amount:g}"
 
 
-@dataclass(frozen=True)
-class Budgets:
-    """Limits that hold side by side."""
-
-    limits: tuple[Budget, ...] = ()
-
-    @property
-    def cost(self) -> float | None:
-        """The least limit of a cost; None if there is none."""
-        return min((limit.cost for limit in self.limits if limit.cost is not None), default=None)
-
-
 def read_prices(prices: Any) -> dict[str, Price]:
     """A price table from ``{model: {input, output, cached_input?, batch?}}``, per million tokens.
 
@@ -167,10 +155,12 @@ def read_prices(prices: Any) -> dict[str, Price]:
         return table
 
 
-def read_budget(budget: Any) -> Budgets:
-    """Budgets from a number (cost), ``{cost, calls, tokens, per}``, or several of these."""
-    if isinstance(budget, Budgets):
-        return budget
+def read_budget(budget: Any) -> tuple[Budget, ...]:
+    """Budgets that hold side by side: of a number (cost), ``{cost, calls, tokens, per}``, or more.
+
+    Raises:
+        UsageError: an option is wrong, or two are of the same ``per``.
+    """
     several = isinstance(budget, (list, tuple))
     limits: list[Budget] = []
     for number_, entry in enumerate(budget if several else [budget]):
@@ -181,7 +171,7 @@ def read_budget(budget: Any) -> Budgets:
                 raise UsageError(
                     "a second one per {per}", remedy="make them one", per=limits[-1].per
                 )
-    return Budgets(tuple(limits))
+    return tuple(limits)
 
 
 @dataclass

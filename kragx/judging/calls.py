@@ -32,7 +32,7 @@ _UNANSWERED: frozenset[FailureKind] = frozenset({"timeout", "connection"})
 
 _FIRST = 5  # calls in a row without any answer, before anything was answered
 _IN_A_ROW = 20  # failed judgements of one kind in a row, beside those that were under way
-_CLUSTER = 10  # failures in a row after which questions are taken from elsewhere
+CLUSTER = 10  # failures in a row after which questions are taken from elsewhere
 _AWAY = 3  # refused connections, before anything was answered
 
 
@@ -63,11 +63,6 @@ class Breaker:
     def unproven(self) -> bool:
         """Whether the service has answered nothing yet: one question at a time is enough."""
         return self._settings.limits.answered is None
-
-    @property
-    def in_a_cluster(self) -> bool:
-        """Whether so much has failed in a row that other questions should be tried."""
-        return self.in_a_row >= _CLUSTER
 
     def failure(self, failure: Failure, *, is_last: bool, since: float | None = None) -> None:
         """An attempt failed.

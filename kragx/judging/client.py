@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
 from kragx.data.text import SurrogateRepair
 
@@ -88,14 +88,8 @@ class Request:
     about_output: int = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A token of an answer, as bytes, with what might have stood in its place.
-
-    Attributes:
-        text: the token.
-        chances: the probability of each of the likeliest ones, and its own.
-    """
+class Token(NamedTuple):
+    """A token of an answer, as bytes, with the chances of what is likeliest there, and its own."""
 
     text: bytes
     chances: Mapping[bytes, float]

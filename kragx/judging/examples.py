@@ -23,9 +23,8 @@ from kragx.data import as_corpus, read_dataset
 from kragx.data.formats.jsonl import read_records
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.options import check_options, from_options, one_of, optional, whole
-from kragx.ground.printing import message
 from kragx.judging.question import Example, Question, digest_of_example, gold_texts
-from kragx.judging.rubric import OF_DOCUMENTS, Rubric, canonical_json, key_of
+from kragx.judging.rubric import OF_DOCUMENTS, canonical_json, key_of
 
 _WORD = re.compile(r"\w+")
 _MOST_OF_A_GRADE = 250
@@ -137,13 +136,7 @@ class Examples:
         """
         if question.rubric.asks not in OF_DOCUMENTS:
             return question
-        self._check(question.rubric)
-        texts = _Texts.of(question)
-        is_apart = (not of_pair.shared_with(texts) for of_pair in self._texts)
-        examples = tuple(islice(compress(self.pairs, is_apart), self.n))
-        return replace(question, examples=examples, examples_name=self.name)
-
-    def _check(self, rubric: Rubric) -> None:
+        rubric = question.rubric
         with inside("judge.examples"):
             if rubric.asks != self.asks:
                 raise UsageError(
@@ -161,6 +154,10 @@ class Examples:
                     id=rubric.id,
                     top_2=rubric.top,
                 )
+        texts = _Texts.of(question)
+        is_apart = (not of_pair.shared_with(texts) for of_pair in self._texts)
+        examples = tuple(islice(compress(self.pairs, is_apart), self.n))
+        return replace(question, examples=examples, examples_name=self.name)
 
 
 def read_examples(source: object) -> Examples:
@@ -256,7 +253,7 @@ class _Texts:
     def shared_with(self, texts: "_Texts") -> bool:
         """Whether an example has one of them, too; of several gold texts people saw all at once."""
         golds = self.gold and texts.gold and (self.gold in texts.gold or texts.gold in self.gold)
-        return bool(golds) or bool(self.texts & texts.texts)
+        return bool(golds or self.texts & texts.texts)
 
 
 # -- where they come from ------------------------------------------------------------------------
@@ -267,13 +264,29 @@ _Pair = tuple[str, str]
 def _read(options: Examples) -> tuple[str | None, int, tuple[Example, ...]]:
     """What people were asked, the highest grade of their scale, and what they graded."""
     path = Path(options.labels)
-    grades = _labels(path)
-    # What people saw stands there, and is what counts where the gold set has changed since.
-    beside = sample_path(path)
+    grades: dict[_Pair, int] = {}
+    for query in read_dataset(path, "qrels"):
+        for gold in query.gold:
+            if gold.grade != int(gold.grade):
+                raise DataError(
+                    "{grade:g} is no grade of a rubric", path=str(path), grade=gold.grade
+                )
+            # Below 0 stand TREC's marks for what is not even to be read.
+            grades[query.id, gold.id or ""] = max(0, int(gold.grade))
     asked_type: str | None = options.asks
     top, texts = 0, dict[_Pair, Example]()
-    if beside.exists():
-        asked_type, top, texts = _of_sample(beside, asked_type)
+    # What people saw stands there, and is what counts where the gold set has changed since.
+    if (beside := sample_path(path)).exists():
+        settings, rows = read_sampled(beside)
+        named = str(settings.get("asks", "relevance"))
+        if asked_type not in (None, named):
+            problem = f"people were asked for {named}, not {asked_type}"
+            raise UsageError(problem, field="asks", path=str(beside))
+        asked_type, against = named, "gold" if named == "support" else "query"
+        for query_id, document_id, text, document in rows:
+            texts[query_id, document_id] = Example(document, 0, **{against: text})
+        scale = re.findall(r"\d+", str(settings.get("scale", "0-3")))
+        top = int(scale[-1]) if scale else 0
     if lacking := [pair for pair in grades if pair not in texts]:
         texts |= _of_files(options, lacking, support=asked_type == "support")
     labelled = (
@@ -283,16 +296,22 @@ def _read(options: Examples) -> tuple[str | None, int, tuple[Example, ...]]:
     return asked_type, top, tuple(labelled)
 
 
-def _labels(path: Path) -> dict[_Pair, int]:
-    grades: dict[_Pair, int] = {}
-    for query in read_dataset(path, "qrels"):
-        for gold in query.gold:
-            if gold.grade != int(gold.grade):
-                problem = message("{grade:g} is no grade of a rubric", grade=gold.grade)
-                raise DataError(problem, path=str(path))
-            # Below 0 stand TREC's marks for what is not even to be read.
-            grades[query.id, gold.id or ""] = max(0, int(gold.grade))
-    return grades
+def _of_files(options: Examples, pairs: Sequence[_Pair], *, support: bool) -> dict[_Pair, Example]:
+    """The texts of pairs in a gold set and a corpus, as far as they have them."""
+    dataset = () if options.dataset is None else read_dataset(options.dataset)
+    queries, corpus = {query.id: query for query in dataset}, as_corpus(options.corpus)
+    texts: dict[_Pair, Example] = {}
+    for query_id, document_id in pairs:
+        query, document = queries.get(query_id), corpus.text(document_id)
+        if query is None or not document:
+            continue
+        against = (
+            {"gold": "\n\n".join(gold_texts(query))}
+            if support
+            else {"query": query.text, "reference": query.reference}
+        )
+        texts[query_id, document_id] = Example(document, 0, **against)
+    return texts
 
 
 def sample_path(labels: Path) -> Path:
@@ -321,37 +340,3 @@ def read_sampled(path: Path) -> tuple[dict[str, Any], list[tuple[str, str, str, 
         query_id, document_id, query, document = (str(record[name]) for name in SAMPLED)
         rows.append((query_id, document_id, query, document))
     return settings, rows
-
-
-def _of_sample(path: Path, asked_type: str | None) -> tuple[str, int, dict[_Pair, Example]]:
-    """What was asked, the highest grade, and the texts that people have seen of each pair."""
-    settings, rows = read_sampled(path)
-    named = str(settings.get("asks", "relevance"))
-    if asked_type not in (None, named):
-        problem = f"people were asked for {named}, not {asked_type}"
-        raise UsageError(problem, field="asks", path=str(path))
-    against = "gold" if named == "support" else "query"
-    texts = {
-        (query_id, document_id): Example(document, 0, **{against: query})
-        for query_id, document_id, query, document in rows
-    }
-    scale = re.findall(r"\d+", str(settings.get("scale", "0-3")))
-    return named, int(scale[-1]) if scale else 0, texts
-
-
-def _of_files(options: Examples, pairs: Sequence[_Pair], *, support: bool) -> dict[_Pair, Example]:
-    """The texts of pairs in a gold set and a corpus, as far as they have them."""
-    dataset = () if options.dataset is None else read_dataset(options.dataset)
-    queries, corpus = {query.id: query for query in dataset}, as_corpus(options.corpus)
-    texts: dict[_Pair, Example] = {}
-    for query_id, document_id in pairs:
-        query, document = queries.get(query_id), corpus.text(document_id)
-        if query is None or not document:
-            continue
-        against = (
-            {"gold": "\n\n".join(gold_texts(query))}
-            if support
-            else {"query": query.text, "reference": query.reference}
-        )
-        texts[query_id, document_id] = Example(document, 0, **against)
-    return texts

@@ -64,7 +64,8 @@ class Form:
     def schema(self, question: Question) -> dict[str, Any]:
         """The JSON schema of an answer: an object with fields that are all required."""
         reason = {"type": "string", "description": words_around(question.rubric)["reason"]}
-        return _object({"reason": reason, "grade": _grades(question)})
+        grade = {"type": "integer", "enum": sorted(question.rubric.grades)}
+        return _object({"reason": reason, "grade": grade})
 
     def read(self, answer: Mapping[str, Any], question: Question) -> AnswerReading | Failure:
         """What an object with just the schema's fields says; the values may be anything.
@@ -76,10 +77,6 @@ class Form:
             return Failure("invalid_json", "'reason' is no string")
         problem = _problem_of(answer["grade"], question)
         return problem or AnswerReading(answer["grade"], reason)
-
-
-def _grades(question: Question) -> dict[str, Any]:
-    return {"type": "integer", "enum": sorted(question.rubric.grades)}
 
 
 def _problem_of(grade: object, question: Question) -> Failure | None:
@@ -111,7 +108,8 @@ class ListForm(Form):
     def schema(self, question: Question) -> dict[str, Any]:
         """See `Form`."""
         fields: dict[str, Any] = {name: {"type": kind} for name, kind in self.fields.items()}
-        things = {"type": "array", "items": _object(fields | {"grade": _grades(question)})}
+        fields["grade"] = {"type": "integer", "enum": sorted(question.rubric.grades)}
+        things = {"type": "array", "items": _object(fields)}
         whole = _object({self.name: things})
         # What is sent keeps its order, by which recorded requests are known again.
         return {"type": "object", "description": words_around(question.rubric)["answer"]} | whole
@@ -239,8 +237,7 @@ def expected_grade(
     grades = sorted(question.rubric.grades)
     # Some servers take a code fence off the text, and not off its tokens.
     whole = b"".join(token.text for token in tokens)
-    is_one = tokens and reading.entries is None and grades[-1:] <= [9]
-    if not is_one or _grade_with((whole, b""), b"", reading, question) is None:
+    if reading.entries is not None or grades[-1] > 9:
         return None
     end = len(whole)
     for token in reversed(tokens):  # the grade is mostly the last of an answer

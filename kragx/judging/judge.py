@@ -19,7 +19,7 @@ from kragx.ground.event_loop import run_sync
 from kragx.ground.json_values import to_jsonable
 from kragx.ground.printing import message, progress_bar, say
 from kragx.judging.budget import Plan, about_spent, most_tokens
-from kragx.judging.calls import GRACE, Caller
+from kragx.judging.calls import CLUSTER, GRACE, Caller
 from kragx.judging.client import in_use
 from kragx.judging.judgement_counts import Tally
 from kragx.judging.prompt import request_for
@@ -243,7 +243,7 @@ async def _ask_all(queue: WorkQueue) -> None:
     caller = Caller(queue)
 
     async def work(*, alone: bool = False) -> None:
-        while key := await queue.next(scattered=caller.breaker.in_a_cluster):
+        while key := await queue.next(scattered=caller.breaker.in_a_row >= CLUSTER):
             judgement = await caller.judgement(key)
             queue.finish(key, judgement)
             await queue.committed(judgement)

@@ -75,22 +75,16 @@ class FailureExample:
     detail: str
     remedy: str
 
-
-class FailureExamples(dict[FailureKind, FailureExample]):
-    """The first of each kind; added to others, they stay the first."""
-
-    def __add__(self, addend: FailureExamples) -> FailureExamples:
-        return FailureExamples({**addend, **self})  # of a kind that both have one's own
+    def __add__(self, later: FailureExample) -> FailureExample:
+        return self  # the first stays the first
 
 
-class Tallies(dict[str, "Tally"]):
-    """What the judges of a panel took, by name."""
+class ByName(dict[Any, Any]):
+    """Values by name; of two such with the same name the sum is one."""
 
-    def __add__(self, addend: Tallies) -> Tallies:
-        total = Tallies(self)
-        for name, tally in addend.items():
-            total[name] = total.get(name, Tally()) + tally
-        return total
+    def __add__(self, addend: Mapping[Any, Any]) -> ByName:
+        both = {name: self[name] + addend[name] for name in self.keys() & addend.keys()}
+        return ByName({**self, **addend, **both})
 
 
 @dataclass
@@ -116,7 +110,7 @@ class Tally(Spent):
     n_judgements: int = 0
     n_missing: int = 0
     failures: Counter[FailureKind] = field(default_factory=Counter)
-    failure_examples: FailureExamples = field(default_factory=FailureExamples)
+    failure_examples: ByName = field(default_factory=ByName)
     n_distinct: int = 0
     n_stored: int = 0
     n_joined: int = 0
@@ -125,7 +119,7 @@ class Tally(Spent):
     n_refused: int = 0
     dialects: Counter[str] = field(default_factory=Counter)
     n_calls_saved: int = field(default=0, metadata=HIDDEN)  # only combinations tell
-    judges: Tallies = field(default_factory=Tallies, metadata=HIDDEN)  # a panel's summary tells
+    judges: ByName = field(default_factory=ByName, metadata=HIDDEN)  # a panel's summary tells
     votes: Counter[Pattern] = field(default_factory=Counter, metadata=HIDDEN)
 
     also_plain: ClassVar[tuple[str, ...]] = ("coverage",)
@@ -214,10 +208,6 @@ _KINDS: Mapping[FailureKind, tuple[str, str]] = {
 }
 """What people call each kind (in English by its name in JSON, to look for it), and its remedy."""
 
-_NAMES: Mapping[str, str] = {kind: name for kind, (name, _) in _KINDS.items()}
-# In JSON a remedy is an English text; by it the message is found that has it in Korean, too.
-_SAID = {str(text): text for text in (*_BY_STATUS.values(), *(text for _, text in _KINDS.values()))}
-
 
 def remedy(kind: FailureKind, status: int | None = None) -> str:
     """What to do about a failure, by its kind and the status of HTTP."""
@@ -254,31 +244,22 @@ def failure_lines(judging: Mapping[str, Any]) -> Iterator[str]:
     Ids and the provider's words are cut, as a line should be read at a glance.
 
     Args:
-        judging: plain values of a `Tally`; those of earlier versions have no examples.
+        judging: plain values of a `Tally`.
     """
-    by_count = sorted(judging["failures"].items(), key=lambda failure: -failure[1])
-    for kind, count in by_count:
-        example = judging.get("failure_examples", {}).get(kind)
-        if example is None:
-            continue
-        ids = (
-            (message("query"), example["query_id"]),
-            (message("document"), example["document_id"]),
-        )
+    for kind, count in sorted(judging["failures"].items(), key=lambda failure: -failure[1]):
+        example = judging["failure_examples"][kind]
+        ids = {message("query"): example["query_id"], message("document"): example["document_id"]}
         names = [
             message("{what} {id}", what=noun, id=_cut(name, 40))
-            for noun, name in ids
+            for noun, name in ids.items()
             if name is not None
         ]
         words = repr(_cut(example["detail"], 120)) if example["detail"] else ""
         example_text = joined(": ", (joined(", ", names), words))
-        values = {
-            "failed": _failed(kind, count),
-            "remedy": _SAID.get(example["remedy"], example["remedy"]),  # as JSON it is a text
-        }
         yield message(
             "{failed}: {remedy}; such as {example}" if example_text else "{failed}: {remedy}",
-            **values,
+            failed=_failed(kind, count),
+            remedy=remedy(kind),
             example=example_text,
         )
 
@@ -288,8 +269,8 @@ def failed_kinds(judging: Mapping[str, Any]) -> str:
     return joined(", ", (_failed(kind, n) for kind, n in judging["failures"].items()))
 
 
-def _failed(kind: str, count: int) -> str:
-    return message("{n} {kind}", n=count, kind=_NAMES.get(kind, kind))
+def _failed(kind: FailureKind, count: int) -> str:
+    return message("{n} {kind}", n=count, kind=_KINDS[kind][0])
 
 
 def _cut(text: str, limit: int) -> str:

@@ -13,17 +13,20 @@ import os
 import random
 import threading
 import time
-from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kragx.ground.errors import UsageError
-from kragx.judging.budget import Budget, Budgets, Price, Used, in_words, most_tokens, spent_of
+from kragx.judging.budget import Budget, Used, in_words, most_tokens, spent_of
 from kragx.judging.client import Request, Usage
 from kragx.judging.judgement_counts import Spent
 from kragx.judging.store import Store
+
+if TYPE_CHECKING:
+    from kragx.judging.settings import JudgeSettings
 
 _FLOOR = 0.5  # seconds; no wait is shorter, whatever a server says
 _CEILING = 60.0  # seconds that the random part of a wait grows to
@@ -53,14 +56,6 @@ def wait_before(number: int, floor: float) -> float:
     return max(_FLOOR, floor) + random.random() * min(_CEILING, 2.0 ** min(number - 1, 10))
 
 
-@dataclass(eq=False)
-class _Waiter:
-    """A call that waits for its turn: the most that it can use, and what is reserved for it."""
-
-    at_most: Spent
-    room: Future[Spent | None] = field(default_factory=Future)
-
-
 class Limits:
     """When the next call of a judge may begin, over all its runs, in whichever thread.
 
@@ -74,14 +69,7 @@ class Limits:
     without an answer can have used stays reserved.
 
     Args:
-        budgets: what may not be exceeded.
-        model: that is asked.
-        prices: of models.
-        output_limit: the most tokens of an answer; None if there is no limit.
-        currency: what prices are in.
-        concurrency: the most calls at once.
-        rpm: the most calls a minute; None for no limit.
-        clock, sleep: time.
+        settings: of the judge.
 
     Attributes:
         limit: how many calls may run at once.
@@ -95,20 +83,8 @@ class Limits:
         name: what the ids of attempts begin with that are counted here.
     """
 
-    def __init__(
-        self,
-        budgets: Budgets,
-        model: str,
-        prices: Mapping[str, Price],
-        output_limit: int | None = None,
-        *,
-        currency: str = "USD",
-        concurrency: int = 8,
-        rpm: float | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self.limit: float = float(concurrency)
+    def __init__(self, settings: JudgeSettings) -> None:
+        self.limit: float = float(settings.concurrency)
         self.answered: float | None = None
         self.spent: Spent = Spent()
         self.unknown: Spent = Spent()
@@ -116,21 +92,20 @@ class Limits:
         self.submitted: Used = Used()
         self.fellows: Sequence[Limits] = ()
         self.name: str = os.urandom(6).hex()
-        self._budgets = budgets.limits
+        self._settings, self._price = settings, settings.price
+        self._budgets: tuple[Budget, ...] = settings.budget
         self._total = next((budget for budget in self._budgets if budget.per == "total"), None)
         # By the store, for budgets in total: what others used, and the most that open batches may.
         self._stored, self._last_row = Used(), 0
         self._waiting_in_batches = Used()
-        self._prices, self._price = prices, prices.get(model)
-        self._output_limit, self._concurrency = output_limit, concurrency
-        self._currency = currency
-        self._clock, self._sleep = clock, sleep
-        self._interval = 0.0 if rpm is None else 60.0 / rpm
+        self._clock, self._sleep = settings.clock, settings.sleep
+        self._interval = 0.0 if settings.rpm is None else 60.0 / settings.rpm
         self._next = self._paused_until = self._lowered = self._read_at = float("-inf")
         self._reserved = Spent()  # for the calls that run
         # Where a call used more than a call can use, the next one can, too.
         self._excess = Spent()
-        self._waiting: deque[_Waiter] = deque()
+        # Of calls that wait for their turn: the most that each can use, by what it is told then.
+        self._waiting: dict[Future[Spent | None], Spent] = {}
         self._lock = threading.RLock()
 
     @property
@@ -140,7 +115,7 @@ class Limits:
 
     def cost_in_words(self) -> str:
         """What was spent so far; empty without a price."""
-        return "" if self.cost is None else f"{self.cost:.4f} {self._currency}"
+        return "" if self.cost is None else f"{self.cost:.4f} {self._settings.currency}"
 
     @property
     def used(self) -> Used:
@@ -166,7 +141,7 @@ class Limits:
         self._waiting_in_batches = sum(waiting, Used())
         self._last_row, groups = store.spent(after=self._last_row, but=self.name)
         for (model, is_batch), spent in groups.items():
-            price = None if self._total.cost is None else self._prices.get(model)
+            price = None if self._total.cost is None else self._settings.prices.get(model)
             is_priceless = self._total.cost is not None and price is None
             if is_priceless and spent.prompt_tokens + spent.completion_tokens:
                 raise UsageError(
@@ -200,15 +175,16 @@ class Limits:
         Raises:
             UsageError: a budget of a cost, and a price that it needs is not known.
         """
-        waiter = _Waiter(most_tokens(request, self._output_limit))
+        waiter: Future[Spent | None] = Future()
+        most = most_tokens(request, self._settings.output_limit)
         with self._lock:
             if store is not None and time.monotonic() - self._read_at >= _OFTEN:
                 self.look(store)
             # One after the other: whoever was refused and comes again stands behind the others.
-            self._waiting.append(waiter)
+            self._waiting[waiter] = most
             self._admit()
         try:
-            room = await asyncio.wrap_future(waiter.room)
+            room = await asyncio.wrap_future(waiter)
             if room is None:
                 return None
             while (pause := self._paused_until - self._clock()) > 0:
@@ -222,24 +198,23 @@ class Limits:
             return room
         except BaseException:
             with self._lock:
-                if waiter in self._waiting:
-                    self._waiting.remove(waiter)
+                if self._waiting.pop(waiter, None) is not None:
                     self._admit()
-                elif not waiter.room.cancelled() and (room := waiter.room.result()) is not None:
+                elif not waiter.cancelled() and (room := waiter.result()) is not None:
                     self.leave(room, None)
             raise
 
     def _admit(self) -> None:
         """Reserve room for those who wait, in their order, as long as there is any."""
         while self._waiting and self._reserved.n_calls < max(1, int(self.limit)):
-            waiter = self._waiting[0]
-            room = waiter.at_most + self._excess
+            waiter, most = next(iter(self._waiting.items()))
+            room = most + self._excess
             shortage = self._missing_room(room)
             if shortage is not None and self._reserved.n_calls:
                 return
-            self._waiting.popleft()
+            del self._waiting[waiter]
             with suppress(InvalidStateError):  # it is just cancelled
-                waiter.room.set_result(None if shortage else room)
+                waiter.set_result(None if shortage else room)
                 self.shortage = shortage or self.shortage
                 if shortage is None:
                     self._reserved.add(room)
@@ -264,7 +239,7 @@ class Limits:
         """An answer came."""
         with self._lock:
             self.answered = self._clock()
-            self.limit = min(self._concurrency, self.limit + 1 / self.limit)
+            self.limit = min(self._settings.concurrency, self.limit + 1 / self.limit)
 
     def refusal(self, started: float, pause: float = 0.0) -> None:
         """The server had no room for a call that started then; nothing starts for `pause` s."""
@@ -288,7 +263,7 @@ class Limits:
         if lacking is None:
             return None
         budget, name = lacking
-        sentence = budget.says(name, self.used_of(budget), self._currency)
+        sentence = budget.says(name, self.used_of(budget), self._settings.currency)
         if budget.per == "total" and (n := self._waiting_in_batches.calls):
             sentence += f" ({n} questions in open batches are counted at their most)"
         if n := self.unknown.n_calls_without_usage:

@@ -14,7 +14,7 @@ from kragx.ground.errors import UsageError
 from kragx.ground.json_values import to_jsonable
 from kragx.ground.options import check_options
 from kragx.judging.judge import Grader, Judge, Judged
-from kragx.judging.judgement_counts import Pattern, Tallies, Tally
+from kragx.judging.judgement_counts import ByName, Pattern, Tally
 from kragx.judging.question import Decide, Judgement, Question, essential, n_needed, settled_grade
 from kragx.judging.rubric import LISTED, canonical_json
 
@@ -51,23 +51,15 @@ def _judges(judges: Any) -> tuple[Judge, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict(Judgement):
-    """What the votes of several judges came to; no row of a store, as its votes are.
+    """What the `votes` of several judges, in their order, came to; these are rows of a store."""
 
-    Attributes:
-        low, high: the least and the greatest grade that a judge gave; None without any.
-        votes: of each judge, in their order.
-    """
-
-    low: int | None = None
-    high: int | None = None
     votes: Pattern = ()
 
     @property
     def reach(self) -> tuple[float, float]:
         """The least and the greatest vote; not known (NaN) where the grade is not."""
-        if self.grade is None or self.low is None or self.high is None:
-            return self.score, self.score
-        return self.low, self.high
+        grades = [] if self.grade is None else _graded(self.votes)
+        return (min(grades), max(grades)) if grades else (self.score, self.score)
 
 
 @dataclass(frozen=True)
@@ -181,7 +173,7 @@ class Panel(Grader):
             for row, of_question in enumerate(votes):
                 of_question.append(answers.get(row))
             tally.add(judged.tally.calls())
-            tally.judges += Tallies({name: judged.tally})
+            tally.judges += ByName({name: judged.tally})
         verdicts = [self._verdict(*entry) for entry in zip(questions, votes, strict=True)]
         tally.count(questions, verdicts)
         distinct = {verdict.key: verdict for verdict in verdicts if isinstance(verdict, Verdict)}
@@ -219,13 +211,7 @@ class Panel(Grader):
             f"{name} {vote.failure or vote.grade}" if vote else f"{name} not needed"
             for name, vote in zip(self.names, votes)
         )
-        verdict = Verdict(
-            answered[0].key,
-            source=answered[0].source,
-            low=min(grades, default=None),
-            high=max(grades, default=None),
-            votes=pattern,
-        )
+        verdict = Verdict(answered[0].key, source=answered[0].source, votes=pattern)
         if grade is None:
             if not failed:  # of a store that lacks votes
                 return replace(verdict, failure="not_asked", detail=f"undecided ({votes_text})")

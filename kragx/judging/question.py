@@ -18,7 +18,7 @@ from kragx.ground.errors import DataError, shorten
 from kragx.ground.secrets import BareUrl
 from kragx.judging.client import Counting, FailureKind
 from kragx.judging.rubric import Rubric, canonical_json, key_of
-from kragx.judging.template import shows
+from kragx.judging.template import names_in
 
 # The same question would be answered the same way again; the others may succeed another time.
 SETTLED: frozenset[FailureKind] = frozenset({"refusal", "length", "content_filter"})
@@ -85,7 +85,7 @@ class Question:
 
     def __post_init__(self) -> None:
         prompt = self.rubric.prompt
-        if prompt is not None and not shows(prompt, "reference"):
+        if prompt is not None and "reference" not in names_in(prompt):
             object.__setattr__(self, "reference", None)
         _repair(self)
         object.__setattr__(self, "facts", tuple(map(SurrogateRepair().text, self.facts)))
@@ -218,29 +218,6 @@ def not_asked(key: str, why: str) -> Judgement:
 def in_batch(key: str, where: str) -> Judgement:
     """What stands for the answer that a batch is yet to give."""
     return Judgement(key, failure="pending", detail=where)
-
-
-def check_whole(judgement: Judgement) -> None:
-    """Refuse one that is neither a grade nor a failure, or both."""
-    if (judgement.grade is None) == (judgement.failure is None):
-        raise DataError("a judgement has a grade, or a failure without one")
-
-
-def counting_of(earlier: Judgement, later: Judgement) -> Judgement:
-    """Which of two attempts at a question counts: the first grade, else the newest failure."""
-    return later if earlier.grade is None else earlier
-
-
-def settles(judgement: Judgement, before: Judgement | None, *, is_over: bool) -> bool:
-    """Whether nobody need ask on: there is a grade, or a failure that is the last word.
-
-    Args:
-        judgement: what the store has now.
-        before: what it had when this run began.
-        is_over: whether whoever asked since has done with it, and was not killed.
-    """
-    is_new = before is None or before.uid != judgement.uid
-    return judgement.grade is not None or (is_over and is_new)
 
 
 # -- votes ---------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from itertools import islice
 from kragx.ground.errors import DataError, JudgingError
 from kragx.ground.secrets import Secrets
 from kragx.judging.judgement_counts import Tally
-from kragx.judging.question import Judgement, Question, essential, material, settles
+from kragx.judging.question import Judgement, Question, essential, material
 from kragx.judging.rubric import canonical_json, digest, key_of
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store, StoreFailedError, record
@@ -206,8 +206,11 @@ class WorkQueue:
         answered = await store.aside(store.stored_answers, keys)
         for key in keys:
             answer, before = answered.get(key), self.stored.get(key)
+            # A failure is the last word where whoever got it since has done with the question,
+            # and was not killed.
             is_over = key in claimed.keys and key not in claimed.inherited
-            if answer is None or not settles(answer, before, is_over=is_over):
+            is_new = answer is not None and (before is None or before.uid != answer.uid)
+            if answer is None or (answer.grade is None and not (is_over and is_new)):
                 answer = pending.get(key)
             if answer is None and key in claimed.keys:
                 self._claimed.add(key)

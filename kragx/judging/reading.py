@@ -85,10 +85,9 @@ def _of_mapping(options: Mapping[str, Any]) -> Grader:
             "belongs to a judge of the panel",
             remedy="panel: [{{model: ..., {name}: ...}}, ...]",
         )
-        entries = options["panel"]
-        if not isinstance(entries, (list, tuple)):
-            raise UsageError("judge.panel: a list of at least two judges is needed")
-        judges = [_member(place, entry, common) for place, entry in enumerate(entries)]
+        judges = options["panel"]
+        if isinstance(judges, (list, tuple)):
+            judges = [_member(place, entry, common) for place, entry in enumerate(judges)]
         with inside("judge"):
             return Panel(judges, **voting)
     judge = Judge(_client(options), **common)

@@ -233,11 +233,8 @@ def wording_of(question: Mapping[str, Any]) -> str:
     words is other grades all the same, and never mixed with them. Those of kragx have an id each.
     """
     rubric = question.get("rubric", {})
-    return _name(str(rubric.get("id", "?")), str(rubric.get("digest", "")))
-
-
-def _name(rubric: str, words_digest: str) -> str:
-    return rubric if built_in_of(rubric) else f"{rubric}@{words_digest[:8]}"
+    name, words_digest = str(rubric.get("id", "?")), str(rubric.get("digest", ""))
+    return name if built_in_of(name) else f"{name}@{words_digest[:8]}"
 
 
 def name_of_rubric(rubric: str) -> str:
@@ -246,10 +243,7 @@ def name_of_rubric(rubric: str) -> str:
     Raises:
         DataError, UsageError: the file cannot be read, or holds no rubric.
     """
-    if not is_file(rubric):
-        return rubric
-    identity = digest(read_rubric(rubric))
-    return _name(identity["id"], identity["digest"])
+    return wording_of({"rubric": digest(read_rubric(rubric))}) if is_file(rubric) else rubric
 
 
 def is_file(rubric: str) -> bool:

@@ -97,13 +97,18 @@ class JudgeSettings:
             check_options(self)
         if self.outbox is not None:
             self.outbox.check(self.client)
-        if self.budget.cost is not None and self.price is None:
+        if self.keeps_to_cost and self.price is None:
             raise UsageError(
                 "judge.budget: no price of {model!r} is known, so no cost can be kept to; "
                 "add judge.prices.{model}: {{input: ..., output: ...}} (per million tokens), "
                 "or give the budget in calls or tokens",
                 model=self.model,
             )
+
+    @property
+    def keeps_to_cost(self) -> bool:
+        """Whether there is a budget in money."""
+        return any(limit.cost is not None for limit in self.budget)
 
     def all_secrets(self) -> Secrets:
         """What no text of a run may show: made for each run, as the environment may change."""
@@ -120,24 +125,6 @@ class JudgeSettings:
         """The price of the model; None if the table does not have it."""
         prices: Mapping[str, Price] = self.prices
         return prices.get(self.model)
-
-    @property
-    def price_of_batches(self) -> Price | None:
-        """What a million tokens of a batch cost; None if that is not known.
-
-        Raises:
-            UsageError: a budget in money must be kept to.
-        """
-        price = self.price and self.price.of_batches
-        if self.budget.cost is not None and price is None:
-            raise UsageError(
-                "judge.budget: no price of batches of {model!r} is known, so no cost can be "
-                "kept to",
-                remedy="add judge.prices.{model}.batch, the share of the price that a batch "
-                "costs (0.5 for half), or give the budget in calls or tokens",
-                model=self.model,
-            )
-        return price
 
     def rubric_for(self, asks: Asks, text: str) -> Rubric:
         """The rubric of a question about `text` (the query or the gold text).
@@ -179,14 +166,7 @@ class JudgeSettings:
     @cached_property
     def limits(self) -> Limits:
         """When this judge's next call may begin, and what it has used, over all runs with it."""
-        return Limits(
-            *(self.budget, self.model, self.prices, self.output_limit),
-            currency=self.currency,
-            concurrency=self.concurrency,
-            rpm=self.rpm,
-            clock=self.clock,
-            sleep=self.sleep,
-        )
+        return Limits(self)
 
     @cached_property
     def plan(self) -> Plan:

@@ -9,19 +9,17 @@ somebody else's.
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from kragx.data.formats.jsonl import read_text
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import message
 
-Put = Literal["relevance", "support"]
-"""The questions that a prompt of the user's own can put."""
-TEXTS: Mapping[Put, tuple[str, ...]] = {
+TEXTS: Mapping[str, tuple[str, ...]] = {
     "relevance": ("query", "document", "reference"),
     "support": ("gold", "document"),
 }
-"""The texts that a prompt for a question shows; all of them but `MAY`."""
+"""The texts that a prompt of the user's own for a question shows; all of them but `MAY`."""
 MAY = frozenset({"reference"})
 """What a question may have, and a prompt may show."""
 _WORDS = ("instruction", "grades")
@@ -48,11 +46,6 @@ def read_prompt(source: object) -> str:
     return text
 
 
-def shows(prompt: str, name: str) -> bool:
-    """Whether a template shows a text."""
-    return name in _names(prompt)
-
-
 def check_prompt(prompt: str, asks: str, words: Mapping[str, str]) -> None:
     """Raise a `UsageError` unless a template shows what its question is made of, and as it is.
 
@@ -62,13 +55,11 @@ def check_prompt(prompt: str, asks: str, words: Mapping[str, str]) -> None:
         words: ``instruction`` and ``grades`` as the rubric has them; empty where it leaves them to
             the prompt.
     """
-    texts = {str(kind): names for kind, names in TEXTS.items()}.get(asks)
-    if texts is None:
+    if asks not in TEXTS:
+        remedy = message("leave it out, or ask for {names}", names=" or ".join(TEXTS))
         problem = f"{asks} are asked for in kragx's own words alone"
-        raise UsageError(
-            problem, remedy=message("leave it out, or ask for {names}", names=" or ".join(TEXTS))
-        )
-    names = _names(prompt)
+        raise UsageError(problem, remedy=remedy)
+    texts, names = TEXTS[asks], names_in(prompt)
     for name in sorted(names.difference(texts, _WORDS)):
         hint = nearest(name, [*texts, *_WORDS])
         raise UsageError(
@@ -115,7 +106,7 @@ def parts(
     pieces = rendered.split(_MARK)
     names = pieces[1::2]
     for name in texts:
-        if name in _names(prompt) and (name not in names or not marks.keys() >= set(names)):
+        if name in names_in(prompt) and (name not in names or not marks.keys() >= set(names)):
             problem = f"{name!r} is used, but is not shown as it is"
             raise UsageError(
                 problem, remedy=message("write {{{{ {name} }}}}, without a filter", name=name)
@@ -136,7 +127,7 @@ class _Mark:
 
 
 @lru_cache(maxsize=64)
-def _names(prompt: str) -> frozenset[str]:
+def names_in(prompt: str) -> frozenset[str]:
     """The names that a template takes from outside."""
     from jinja2 import TemplateSyntaxError, meta
 

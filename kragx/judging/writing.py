@@ -20,7 +20,7 @@ from kragx.ground.printing import Line, Part, Result, message, warning
 from kragx.judging.judge import Grader, Judged
 from kragx.judging.judgement_counts import Tally, check_missing
 from kragx.judging.question import Judgement, Question, gold_texts
-from kragx.judging.rubric import Rubric, built_in, words_around
+from kragx.judging.rubric import built_in, words_around
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,10 @@ def extract(
     questions: dict[str, Question] = {}
     n_kept = sum(bool(facts_of(query)) for query in dataset)
     for query in dataset:
-        source, text = _source((texts or dataset)[query.id])
+        of_query = (texts or dataset)[query.id]
+        reference = (of_query.reference or "").strip() and of_query.reference
+        # One text may be gold by two ids, and would have its facts twice.
+        text = reference or "\n\n".join(dict.fromkeys(gold_texts(of_query)))
         if query.text and text and not facts_of(query):
             questions[query.id] = Question(
                 judge.rubric_for("nuggets", query.text),
@@ -124,7 +127,7 @@ def extract(
                 query=query.text,
                 most=most,
                 query_id=query.id,
-                document_id=source,
+                document_id="reference" if reference else "gold",
             )
     if not questions and not n_kept:
         raise DataError(
@@ -157,14 +160,6 @@ def extract(
         currency=judge.currency,
         judging=tally,
     )
-
-
-def _source(query: Query) -> tuple[str, str]:
-    """What facts are taken from, and its text; empty where there is none."""
-    if query.reference and query.reference.strip():
-        return "reference", query.reference
-    # One text may be gold by two ids, and would have its facts twice.
-    return "gold", "\n\n".join(dict.fromkeys(gold_texts(query)))
 
 
 def _with_facts(query: Query, question: Question, judgement: Judgement, model: str) -> Query:
@@ -234,9 +229,7 @@ class Draft:
         return cls(text, answer, DIFFICULTIES[int(grade)])
 
 
-def asked_for(
-    judge: Grader, text: str, kind: Kind, source: str | None = None, *, rubric: Rubric | None = None
-) -> Question:
+def asked_for(judge: Grader, text: str, kind: Kind, source: str | None = None) -> Question:
     """The question to a model that asks for a question about a text.
 
     Args:
@@ -245,28 +238,18 @@ def asked_for(
             unless the judge's is another.
         kind: what it should be like.
         source: the id of the text; recorded.
-        rubric: one that asks ``questions``; None for the judge's own, or the built-in ones.
 
     Raises:
-        UsageError: the rubric asks something else, or has another scale.
+        UsageError: the judge's rubric asks something else, or has another scale.
     """
-    if rubric is None:
-        # A passage that quotes a word of Korean is not Korean.
-        rubric = judge.members[0].rubric_for("questions", text if is_korean(text) else "")
-    if rubric.asks != "questions":
-        raise UsageError(
-            "rubric {id!r} asks for {asks}", field="asks", id=rubric.id, asks=rubric.asks
-        )
+    # A passage that quotes a word of Korean is not Korean.
+    rubric = judge.members[0].rubric_for("questions", text if is_korean(text) else "")
     if rubric.top + 1 != len(DIFFICULTIES):
         problem = f"rubric {rubric.id!r} has grades up to {rubric.top}"
         names = ", ".join(f"{grade}: {name}" for grade, name in enumerate(DIFFICULTIES))
         raise UsageError(
             problem, field="grades", remedy=message("explain the difficulties {names}", names=names)
         )
-    return Question(rubric, text, kind=_in_words(kind, rubric), document_id=source)
-
-
-def _in_words(kind: Kind, rubric: Rubric) -> str:
     words: Mapping[str, str] = words_around(rubric)["kinds"]
     name = kind.query_type
     phrases = [words["any"] if name is None else words["other"].format(name=name)]
@@ -282,7 +265,7 @@ def _in_words(kind: Kind, rubric: Rubric) -> str:
         phrases.append(words["unanswerable"])
     if kind.number > 1:
         phrases.append(words["further"].format(number=kind.number))
-    return " ".join(phrases)
+    return Question(rubric, text, kind=" ".join(phrases), document_id=source)
 
 
 def drafts(judge: Grader, questions: Sequence[Question]) -> tuple[list[Draft | None], Judged]:
@@ -308,13 +291,7 @@ def need_of(judge: Grader, draft: Draft, *, answerable: bool = True) -> Question
     return Question(rubric, draft.text, reference=(answerable and draft.answer) or None)
 
 
-def relevance_of(
-    judge: Grader,
-    draft: Draft,
-    text: str,
-    query_id: str | None = None,
-    document_id: str | None = None,
-) -> Question:
+def relevance_of(judge: Grader, draft: Draft, text: str, query_id: str | None = None) -> Question:
     """The question how far a text answers a draft.
 
     Raises:
@@ -325,7 +302,7 @@ def relevance_of(
         if judge.asks == "support"  # a rubric for runs with gold, which says nothing of answers
         else judge.rubric_for("relevance", draft.text)
     )
-    question = Question(rubric, text, query=draft.text, query_id=query_id, document_id=document_id)
+    question = Question(rubric, text, query=draft.text, query_id=query_id)
     if judge.examples is not None:  # for its error alone, before anything is asked
         judge.examples.shown_with(question)
     return question

@@ -444,4 +444,4 @@ def test_probe_refusals(kragx, config, monkeypatch):
     assert kragx("judge", "probe", config, "--asks", "relevence").code == 2
     config.write_text("dataset: gold.jsonl\nretrievers: {mine: 'clients:moved'}\n")
     done = kragx("judge", "probe", config)
-    assert (done.code, "no 'judge' to probe" in done.err) == (2, True)
+    assert (done.code, "no 'judge' to ask" in done.err) == (2, True)

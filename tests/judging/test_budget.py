@@ -12,15 +12,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.errors import JudgingError, UsageError
-from kragx.judging import Answer, Failure, Judgement, Store, Usage
-from kragx.judging.budget import (
-    Budget,
-    Budgets,
-    Price,
-    at_most,
-    most_tokens,
-    read_budget,
-)
+from kragx.judging import Answer, Failure, Judge, Judgement, Store, Usage
+from kragx.judging.budget import Budget, Price, at_most, most_tokens, read_budget
 from kragx.judging.calls import usage_of_answer
 from kragx.judging.client import Request
 from kragx.judging.clients.scripted import ScriptedClient
@@ -35,6 +28,15 @@ PRICE = Price(input=2.0, output=8.0)
 TEXT = '{"reason": "", "grade": 1}'
 REQUEST = Request((("system", "You grade."), ("user", "문서 " * 40)), {"type": "object"}, 60.0)
 MOST = most_tokens(REQUEST, LIMIT)
+
+
+class Limited(ScriptedClient):
+    """A client whose answers have a limit."""
+
+    @property
+    def settings(self):
+        """With the limit."""
+        return {**super().settings, "max_completion_tokens": LIMIT}
 
 
 @dataclass
@@ -107,8 +109,8 @@ def test_used_to_the_end_and_never_passed(script, limit, times, concurrency):
     """
     tokens = MOST.prompt_tokens + MOST.completion_tokens
     amount = {"cost": PRICE.of(MOST), "tokens": tokens, "calls": 1}[limit] * times
-    budgets = Budgets((Budget(**{limit: amount}),))
-    own = Limits(budgets, "m", {"m": PRICE}, LIMIT, concurrency=concurrency)
+    options = {"budget": {limit: amount}, "prices": {"limited": PRICE}, "concurrency": concurrency}
+    own = Judge(Limited([], "limited"), progress=False, **options).limits
     server = Server(script)
     n_left = asyncio.run(used_up(own, server, 600, concurrency))
     billed, spent = server.billed, own.spent
@@ -316,8 +318,8 @@ def test_two_judges_at_once(at_once, store):
 def test_several_limits():
     """A list holds side by side, one of each kind."""
     budgets = read_budget([{"cost": 20, "per": "total"}, {"calls": 100, "tokens": 9}])
-    assert [budget.per for budget in budgets.limits] == ["total", "run"]
-    assert (budgets.cost, read_budget(5).cost, read_budget(None).cost) == (20, 5, None)
+    assert [(budget.per, budget.cost) for budget in budgets] == [("total", 20), ("run", None)]
+    assert [read_budget(cost)[0].cost for cost in (5, None)] == [5, None]
     with pytest.raises(UsageError, match=r"budget\.1: a second one per run"):
         read_budget([5, {"calls": 3}])
     with pytest.raises(
@@ -336,7 +338,7 @@ def test_batches_cost_what_batches_cost(at_once, store):
         for batch, cost in ((None, 0.24), (0.5, 0.12 + 0.06)):
             prices = {"scripted": Price(1000, 1000, batch=batch)}
             total = Budget(cost=1.0, per="total")
-            own = Limits(Budgets((total,)), "scripted", prices)
+            own = judge_of(ScriptedClient([]), store, budget=total, prices=prices).limits
             own.look(opened)
             assert own.used_of(total).cost == pytest.approx(cost)
 

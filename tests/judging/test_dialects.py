@@ -123,7 +123,7 @@ def test_nothing_forces_the_model(store):
 
 def test_a_later_refusal_changes_nothing():
     """Once a good answer has come, a complaint is about that question."""
-    speaker = Speaker(Dialect(), frozenset())
+    speaker = Speaker({})
     speaker.heard(Answer('{"reason": "", "grade": 1}'), speaker.dialect, ["reason", "grade"])
     assert not speaker.learns(400, "json_schema is not supported", speaker.dialect)
     assert speaker.dialect == Dialect()
@@ -146,7 +146,7 @@ def test_a_later_refusal_changes_nothing():
 )
 def test_other_errors_teach_nothing(status, text):
     """An error about something else is a failure like any other."""
-    speaker = Speaker(Dialect(), frozenset())
+    speaker = Speaker({})
     assert not speaker.learns(status, text, speaker.dialect)
     assert speaker.dialect == Dialect()
 
@@ -169,7 +169,7 @@ def test_other_errors_teach_nothing(status, text):
 )  # fmt: skip
 def test_words_of_servers(status, text, dialect):
     """What real servers say, as their users have reported it."""
-    speaker = Speaker(Dialect(), frozenset())
+    speaker = Speaker({})
     assert speaker.learns(status, text, speaker.dialect)
     assert str(speaker.dialect) == dialect
 
@@ -224,5 +224,5 @@ def test_a_named_key_that_is_not_set(store, monkeypatch):
     """A variable that a user has named is needed, wherever the server is."""
     monkeypatch.delenv("GATEWAY_KEY", raising=False)
     client = OpenAIClient("m", base_url="http://127.0.0.1:1/v1", api_key_env="GATEWAY_KEY")
-    with pytest.raises(UsageError, match="set the environment variable GATEWAY_KEY; or leave"):
+    with pytest.raises(UsageError, match="set the environment variable GATEWAY_KEY; or, if"):
         judge_of(client, store).judge([ask("grade-1")])

@@ -11,10 +11,9 @@ from collections import Counter, deque
 import pytest
 
 from kragx.judging import Failure, Judge
-from kragx.judging.budget import Budgets
 from kragx.judging.client import Request
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.limits import Limits, credible_pause, wait_before
+from kragx.judging.limits import credible_pause, wait_before
 from tests.judging.server import Handler, serving
 from tests.judging.support import FakeTime, ask, judge_of, openai_client
 from tests.thoroughness import all_cases
@@ -50,7 +49,7 @@ def limits_of(concurrency=8):
     """Limits without a budget, and the clock that they go by."""
     now = FakeTime()
     options = {"concurrency": concurrency, "clock": now.clock, "sleep": now.sleep}
-    return Limits(Budgets(), "m", {}, **options), now
+    return Judge(ScriptedClient([]), **options).limits, now
 
 
 def test_refusals_of_one_burst_halve_the_limit_once():
@@ -107,7 +106,7 @@ def test_no_more_run_than_the_limit(store):
 @pytest.mark.integration
 def test_whoever_is_cancelled_while_waiting_holds_no_place():
     """Of 200 that wait for two places and are cancelled here and there, no place is lost."""
-    own = Limits(Budgets(), "m", {}, concurrency=2)
+    own = Judge(ScriptedClient([]), concurrency=2).limits
     request = Request((("user", "?"),), {}, 1.0)
 
     async def work(number):

@@ -140,7 +140,7 @@ def test_votes_are_kept_and_shown(store):
     assert grades(judged) == [3, 0]
     first = judged.judgements[0]
     assert first.reason == "2 of 3 said 3 (a 3, b 3, c 1). a: as scripted"
-    assert (first.low, first.high, first.votes) == (1, 3, (3, 3, 1))
+    assert (first.reach, first.votes) == ((1, 3), (3, 3, 1))
     assert judged.tally.n_calls == 6
     assert judged.tally.votes == {(3, 3, 1): 1, (0, 0, 0): 1}
     with Store(store) as opened:

@@ -100,7 +100,7 @@ def look_after(
     for judge in judges:
         secrets = secrets.also(getattr(judge.client, "secrets", ()))
     # As the store names them: without a login, and masked.
-    by_address = {
+    clients = {
         secrets.masked(dict(judge.client.settings)).get("base_url"): judge.client
         for judge in judges
         if hasattr(judge.client, "connected")
@@ -108,122 +108,122 @@ def look_after(
     statuses: list[BatchStatus] = []
     for address in dict.fromkeys(judge.store for judge in judges):
         with suppress(NoStoreError), Store(address, make=False) as store:
-            statuses += run_sync(_Keeper(store, by_address, secrets, collect).statuses)
+            statuses += run_sync(lambda of=store: _statuses(of, clients, secrets, collect))  # type: ignore
     return statuses
 
 
-@dataclass(frozen=True)
-class _Keeper:
-    """Looks after the batches of a store; `clients` reach providers, by their addresses."""
-
-    store: Store
-    clients: Mapping[Any, Any]
-    secrets: Secrets
-    collects: bool
-
-    async def statuses(self) -> list[BatchStatus]:
-        """Of all of its batches."""
-        register, statuses = self.store.batches, []
-        for batch in register.batches():
-            status = BatchStatus(batch, len(register.keys(batch)))
-            try:
-                status = await self._visited(status) if batch.is_open else status
-            except JudgingError as error:
-                # One that cannot be asked after keeps no other from being collected.
-                status = replace(status, problem=str(error))
-            statuses.append(status)
-        # Read again, as looking has moved some of them on.
-        current = {batch.uid: batch for batch in register.batches()}
-        return [replace(status, batch=current[status.batch.uid]) for status in statuses]
-
-    async def _visited(self, status: BatchStatus) -> BatchStatus:
-        """An open batch as the provider has it, collected if it has ended."""
-        batch, move = status.batch, self.store.batches.move
+async def _statuses(
+    store: Store, clients: Mapping[Any, Any], secrets: Secrets, collect: bool
+) -> list[BatchStatus]:
+    """Of all batches of a store; `clients` reach providers, by their addresses."""
+    register, statuses = store.batches, []
+    for batch in register.batches():
+        status = BatchStatus(batch, len(register.keys(batch)))
         address = batch.about["client"].get("base_url")
-        if address not in self.clients:
-            problem = f"it is not known how to reach {address}"
-            raise JudgingError("{why}; name the config that it was submitted with", why=problem)
-        async with aclosing(BatchService(self.clients[address], self.secrets)) as service:
-            remote_id = batch.detail.get("id")
-            if remote_id is None:  # a submit was interrupted, or is at it
-                planned_at = datetime.fromisoformat(batch.planned_at)
-                remote_id = await service.find(batch.uid, planned_at.timestamp())
-                if remote_id is not None:
-                    move(batch.uid, "planned", "submitted", id=remote_id)
-                elif (datetime.now(UTC) - planned_at).total_seconds() > _SOON:
-                    problems = ["interrupted; the provider knows no such batch"]
-                    move(batch.uid, "planned", "failed", problems=problems)
-            if remote_id is None:
-                return status
-            remote = await service.look(remote_id)
-            status = replace(status, remote=remote)
-            if remote.status == "failed":
-                move(batch.uid, "submitted", "failed", problems=remote.problems)
-            elif self.collects and remote.status in _ENDED:
-                status = await self._collected(status, remote, service)
-        return status
+        try:
+            if batch.is_open and address not in clients:
+                problem = f"it is not known how to reach {address}"
+                raise JudgingError("{why}; name the config that it was submitted with", why=problem)
+            if batch.is_open:
+                async with aclosing(BatchService(clients[address], secrets)) as service:
+                    status = await _visited(status, store, service, secrets, collect)
+        except JudgingError as error:
+            # One that cannot be asked after keeps no other from being collected.
+            status = replace(status, problem=str(error))
+        statuses.append(status)
+    # Read again, as looking has moved some of them on.
+    current = {batch.uid: batch for batch in register.batches()}
+    return [replace(status, batch=current[status.batch.uid]) for status in statuses]
 
-    async def _collected(
-        self, status: BatchStatus, remote: Remote, service: BatchService
-    ) -> BatchStatus:
-        """A batch that has ended, with its answers stored."""
-        batch, register = status.batch, self.store.batches
-        keys = register.keys(batch)
-        records: list[_Record] = []
-        problems: list[str] = []
-        for name in remote.files:
-            try:
-                records += _records(await service.download(name))
-            except ServiceError as error:
-                if error.status != _GONE:
-                    raise
-                problems.append(error.problem)
-        n_graded = sum(row.grade is not None for row in self.store.stored_answers([*keys]).values())
-        if not problems and len(records) < remote.n_answered and n_graded < len(keys):
-            raise JudgingError(
-                "it has fewer lines than it says: {n} of {of} lines came; nothing of it counts as "
-                "collected",
-                remedy="collect again later; if it stays so, kragx run CONFIG.yaml --set "
-                "judge.ask_pending=true asks its questions anew and pays for them again",
-                n=len(records),
-                of=remote.n_answered,
-            )
-        answers = _answers(record for record in records if record[0] in keys)
-        tally = self._stored(batch, answers)
-        # Last of all: one that is killed before collects it again, and stores nothing twice.
-        done = {"status": remote.status, "problems": problems}
-        register.move(batch.uid, "submitted", "collected", **done)
-        return replace(status, tally=tally, n_unanswered=len(keys) - len(answers))
 
-    def _stored(self, batch: SubmittedBatch, answers: Mapping[str, _Reply]) -> Tally:
-        """Store the answers; those that an interrupted collect has stored are not stored twice."""
-        rubrics = {name: as_asked(rubric) for name, rubric in batch.about["rubrics"].items()}
-        dialect = str(batch.about["dialect"])
-        materials = self.store.questions(answers.keys())
-        attempts: list[Judgement] = []
-        questions: list[Question] = []
-        tally = Tally()
-        for key, (status, body) in answers.items():
-            question = question_of(materials[key], rubrics[materials[key]["rubric"]["digest"]])
-            content, has_tool = json.dumps(body).encode(), "tool" in dialect.split(", ")
-            answer = read_response(status, {}, content, has_tool=has_tool)
-            answer = replace(answer, dialect=dialect or None)
-            # Nothing is reserved for a call that has ended.
-            usage = usage_of_answer(answer, int(batch.about["prompt_tokens"]), Spent())
-            tally.add(spent_of(usage))
-            attempt = judged(
-                *(key, question, answer, usage, self.secrets),
-                # The same id whenever it is collected, and a store takes an id once.
-                uid=hashlib.sha256(f"{batch.uid} {key} {status}".encode()).hexdigest()[:32],
-                source="batch",
-                asked_model=batch.model,
-                output_limit=output_limit(batch.about["client"]),
-            )
-            attempts.append(attempt)
-            questions.append(question)
-        self.store.add(attempts)
-        tally.count(questions, attempts)
-        return tally
+async def _visited(
+    status: BatchStatus, store: Store, service: BatchService, secrets: Secrets, collect: bool
+) -> BatchStatus:
+    """An open batch as the provider has it, collected if it has ended and that is wanted."""
+    batch, move = status.batch, store.batches.move
+    remote_id = batch.detail.get("id")
+    if remote_id is None:  # a submit was interrupted, or is at it
+        planned_at = datetime.fromisoformat(batch.planned_at)
+        remote_id = await service.find(batch.uid, planned_at.timestamp())
+        if remote_id is None:
+            if (datetime.now(UTC) - planned_at).total_seconds() > _SOON:
+                problems = ["interrupted; the provider knows no such batch"]
+                move(batch.uid, "planned", "failed", problems=problems)
+            return status
+        move(batch.uid, "planned", "submitted", id=remote_id)
+    remote = await service.look(remote_id)
+    status = replace(status, remote=remote)
+    if remote.status == "failed":
+        move(batch.uid, "submitted", "failed", problems=remote.problems)
+    elif collect and remote.status in _ENDED:
+        status = await _collected(status, remote, store, service, secrets)
+    return status
+
+
+async def _collected(
+    status: BatchStatus, remote: Remote, store: Store, service: BatchService, secrets: Secrets
+) -> BatchStatus:
+    """A batch that has ended, with its answers stored."""
+    batch, register = status.batch, store.batches
+    keys = register.keys(batch)
+    records: list[_Record] = []
+    problems: list[str] = []
+    for name in remote.files:
+        try:
+            records += _records(await service.download(name))
+        except ServiceError as error:
+            if error.status != _GONE:
+                raise
+            problems.append(error.problem)
+    n_graded = sum(row.grade is not None for row in store.stored_answers([*keys]).values())
+    if not problems and len(records) < remote.n_answered and n_graded < len(keys):
+        raise JudgingError(
+            "it has fewer lines than it says: {n} of {of} lines came; nothing of it counts as "
+            "collected",
+            remedy="collect again later; if it stays so, kragx run CONFIG.yaml --set "
+            "judge.ask_pending=true asks its questions anew and pays for them again",
+            n=len(records),
+            of=remote.n_answered,
+        )
+    answers = _answers(record for record in records if record[0] in keys)
+    tally = _stored(batch, answers, store, secrets)
+    # Last of all: one that is killed before collects it again, and stores nothing twice.
+    done = {"status": remote.status, "problems": problems}
+    register.move(batch.uid, "submitted", "collected", **done)
+    return replace(status, tally=tally, n_unanswered=len(keys) - len(answers))
+
+
+def _stored(
+    batch: SubmittedBatch, answers: Mapping[str, _Reply], store: Store, secrets: Secrets
+) -> Tally:
+    """Store the answers; those that an interrupted collect has stored are not stored twice."""
+    rubrics = {name: as_asked(rubric) for name, rubric in batch.about["rubrics"].items()}
+    dialect = str(batch.about["dialect"])
+    materials = store.questions(answers.keys())
+    attempts: list[Judgement] = []
+    questions: list[Question] = []
+    tally = Tally()
+    for key, (status, body) in answers.items():
+        question = question_of(materials[key], rubrics[materials[key]["rubric"]["digest"]])
+        content, has_tool = json.dumps(body).encode(), "tool" in dialect.split(", ")
+        answer = read_response(status, {}, content, has_tool=has_tool)
+        answer = replace(answer, dialect=dialect or None)
+        # Nothing is reserved for a call that has ended.
+        usage = usage_of_answer(answer, int(batch.about["prompt_tokens"]), Spent())
+        tally.add(spent_of(usage))
+        attempt = judged(
+            *(key, question, answer, usage, secrets),
+            # The same id whenever it is collected, and a store takes an id once.
+            uid=hashlib.sha256(f"{batch.uid} {key} {status}".encode()).hexdigest()[:32],
+            source="batch",
+            asked_model=batch.model,
+            output_limit=output_limit(batch.about["client"]),
+        )
+        attempts.append(attempt)
+        questions.append(question)
+    store.add(attempts)
+    tally.count(questions, attempts)
+    return tally
 
 
 _Reply = tuple[int, Any]

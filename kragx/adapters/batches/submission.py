@@ -122,7 +122,14 @@ def _files(parcel: Parcel, most_requests: int, most_bytes: int) -> Iterator[dict
     """
     settings, limits = parcel.settings, parcel.settings.limits
     client: Any = settings.client
-    price = settings.price_of_batches
+    price = settings.price and settings.price.of_batches
+    if price is None and settings.keeps_to_cost:
+        raise UsageError(
+            "judge.budget: no price of batches of {model!r} is known, so no cost can be kept to",
+            remedy="add judge.prices.{model}.batch, the share of the price that a batch "
+            "costs (0.5 for half), or give the budget in calls or tokens",
+            model=settings.model,
+        )
     with suppress(NoStoreError), Store(settings.store, make=False) as store:
         limits.look(store)
     of_file: dict[str, _Request] = {}

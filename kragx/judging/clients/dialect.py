@@ -121,18 +121,21 @@ class Speaker:
     """Speaks to one server, and learns its dialect.
 
     Args:
-        dialect: the first to try.
         fixed: the fields of it that a user has named, which are kept.
 
     Attributes:
         dialect: the one spoken now.
     """
 
-    def __init__(self, dialect: Dialect, fixed: frozenset[str]) -> None:
-        self.dialect: Dialect = dialect
+    def __init__(self, fixed: Mapping[str, Any]) -> None:
+        self.dialect: Dialect = Dialect(**fixed)
         self._fixed = fixed
-        self._refused: set[tuple[str, Any]] = set()  # (field, value)
-        self._ignored: set[tuple[str, Any]] = set()
+        # Of each field what it may be yet, the one spoken now first.
+        self._values = {
+            name: [fixed[name]] if name in fixed else [*entry.alternatives]
+            for name, entry in _FIELDS.items()
+        }
+        self._takes_objects = True  # as far as is known
         self._is_settled = False  # a good answer has come
 
     def learns(self, status: int, text: str, spoken: Dialect) -> bool:
@@ -150,16 +153,16 @@ class Speaker:
             return True
         if self._is_settled:
             return False
-        self._refused.add((name, getattr(spoken, name)))
+        self._takes_objects &= getattr(spoken, name) != "json_object"
         return self._change(name)
 
     def _change(self, name: str) -> bool:
         """Go on to the next value of a field that the server may take; whether there is one."""
-        tried = self._refused | self._ignored
-        for value in () if name in self._fixed else _FIELDS[name].alternatives:
-            if (name, value) not in tried:
-                self.dialect = replace(self.dialect, **{name: value})
-                return True
+        values = self._values[name]
+        if len(values) > 1:
+            del values[0]
+            self.dialect = replace(self.dialect, **{name: values[0]})
+            return True
         return False
 
     def heard(
@@ -182,15 +185,12 @@ class Speaker:
             self._is_settled = spoken == self.dialect
             return reply
         form = spoken.answer_format
-        if form == self.dialect.answer_format:
-            self._ignored.add(("answer_format", form))
-            if not self._change("answer_format"):
-                # Nothing forces this model; what shows it the schema serves best, if it is taken.
-                self._is_settled = True
-                is_taken = ("answer_format", "json_object") not in self._refused
-                if is_taken and "answer_format" not in self._fixed:
-                    self.dialect = replace(self.dialect, answer_format="json_object")
-                return reply
+        if form == self.dialect.answer_format and not self._change("answer_format"):
+            # Nothing forces this model; what shows it the schema serves best, if it is taken.
+            self._is_settled = True
+            if self._takes_objects and "answer_format" not in self._fixed:
+                self.dialect = replace(self.dialect, answer_format="json_object")
+            return reply
         served = {name: getattr(reply, name) for name in _SERVED}
         problem = (
             f"not the JSON object that was asked for as {form}; "

@@ -92,8 +92,6 @@ async def _read(response: Any, limit: int) -> None:
 def _unpacked(body: bytes, packing: str, limit: int) -> bytes:
     if packing in ("", "identity") or not body:
         return body
-    if packing not in ("gzip", "x-gzip", "deflate"):
-        raise UnreadableError(f"a body packed as {packing!r}, which was not asked for")
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # gzip's header or zlib's
     try:
         content = unpacker.decompress(body, limit + 1)

@@ -50,18 +50,17 @@ def _temperature(value: Any) -> float | str | None:
 
 def _address(value: Any) -> str:
     """Where a server is."""
-    if not is_text(value) or not value.startswith(("http://", "https://")):
-        remedy = "write for example http://localhost:8000/v1"
-        start = "" if "@" in str(value) else f"{value!r} is "
-        raise UsageError(message("{start}no address of a server", start=start), remedy=remedy)
     try:
-        is_whole = bool(urlsplit(value).hostname) and urlsplit(value).port != 0
-    except ValueError:  # whose text may have a password
+        is_whole = is_text(value) and value.startswith(("http://", "https://"))
+        is_whole = is_whole and bool(urlsplit(value).hostname) and urlsplit(value).port != 0
+    except ValueError:
         is_whole = False
     # A `BareUrl` has no login: what stands before an @ yet is a part of a password.
-    if not is_whole or re.search("[^/]@", value):
+    is_parted = re.search("[^/]@", str(value))
+    if not is_whole or is_parted:
+        start = "" if is_parted or "@" in str(value) else f"{value!r} is "
         remedy = "write for example http://localhost:8000/v1; / and @ in a password as %2F and %40"
-        raise UsageError("no address of a server", remedy=remedy)
+        raise UsageError(message("{start}no address of a server", start=start), remedy=remedy)
     return value  # type: ignore[no-any-return]  # a text, of what kind ever
 
 
@@ -175,11 +174,13 @@ class OpenAIClient:
     @cached_property
     def _speaker(self) -> Speaker:
         """What is known of how this server has to be asked."""
-        named = {name: getattr(self, name) for name in ("answer_format", "limit_name")}
-        fixed = {name: value for name, value in named.items() if value is not None}
-        sent = {"temperature": self.temperature is not None, "logprobs": self.logprobs}
-        optional_names = (name for name, is_named in sent.items() if is_named)
-        return Speaker(Dialect(**fixed), frozenset({*fixed, *optional_names}))
+        named = {
+            "answer_format": self.answer_format,
+            "limit_name": self.limit_name,
+            "temperature": self.temperature is not None,
+            "logprobs": self.logprobs,
+        }
+        return Speaker({name: value for name, value in named.items() if value})
 
     async def ask(self, request: Request) -> Answer | Failure:
         """Ask once; the client's own retries are off.

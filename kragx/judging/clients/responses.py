@@ -200,15 +200,17 @@ def _tokens(choice: object) -> tuple[Token, ...]:
     """The tokens of an answer with their probabilities; none where any of it is odd."""
     try:
         return tuple(
-            Token(_bytes(token), dict(map(_chance, [*(token.get("top_logprobs") or ()), token])))
+            Token(
+                _bytes(token),
+                {
+                    _bytes(alternative): math.exp(min(0.0, float(alternative["logprob"])))
+                    for alternative in [*(token.get("top_logprobs") or ()), token]
+                },
+            )
             for token in _at(choice, "logprobs", "content") or ()
         )
     except (TypeError, ValueError, LookupError, AttributeError, OverflowError):
         return ()
-
-
-def _chance(token: Mapping[str, Any]) -> tuple[bytes, float]:
-    return _bytes(token), math.exp(min(0.0, float(token["logprob"])))
 
 
 def _bytes(token: Mapping[str, Any]) -> bytes:
@@ -226,7 +228,10 @@ def failed(error: Exception) -> Failure:
     Raises:
         Exception: the service is not to blame: what went wrong is a mistake below its client.
     """
-    name, causes = type(error).__name__, [*_causes(error)]
+    name = type(error).__name__
+    causes: list[BaseException] = [error]  # and what it came of, as far as that is said
+    while (origin := causes[-1].__cause__) is not None:
+        causes.append(origin)
     for cause in causes:
         if isinstance(cause, UnreadableError):
             return Failure("api_error", str(cause), again=True)
@@ -248,13 +253,6 @@ def failed(error: Exception) -> Failure:
         raise causes[-1]
     trouble = network or error
     return Failure("connection", f"{type(trouble).__name__}: {trouble}", again=True)
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and what it came of, as far as that is said."""
-    while error is not None:
-        yield error
-        error = error.__cause__
 
 
 def _names(error: BaseException) -> list[str]:

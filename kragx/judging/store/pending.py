@@ -66,15 +66,15 @@ class Claims:
     """
 
     def __init__(self, database: Database) -> None:
-        self._database, self._has_claimed = database, False
+        self._database = database
         self.ended: deque[str] = deque()  # which several threads may use at once
-        self._owner = f"{_machine()}/{os.getpid()}/{uuid.uuid4().hex}"
+        self._owner = ""  # until something is claimed
 
     def claim(self, keys: Sequence[str]) -> Claimed:
         """Claim keys that one is about to ask; what others have claimed stays theirs."""
         ended = [self.ended.popleft() for _ in range(len(self.ended))]
+        self._owner = self._owner or f"{_machine()}/{os.getpid()}/{uuid.uuid4().hex}"
         is_own = _CLAIMS.owner == self._owner
-        self._has_claimed = True
 
         def work(db: Connection) -> Claimed:
             if ended:
@@ -108,7 +108,7 @@ class Claims:
     def close(self) -> None:
         """Claim nothing more."""
         query = delete(claims).where(_CLAIMS.owner == self._owner)
-        if self._has_claimed:
+        if self._owner:
             self._database.do(lambda db: db.execute(query), write=True, waits=())
 
 

@@ -145,7 +145,6 @@ def graded_once(store: Store, choice: Choice, *, expected: bool = False) -> list
 
 
 def _judge(question: Mapping[str, Any]) -> str:
-    """Who was asked."""
     return canonical_json([question["client"], question["repeat"]])
 
 
@@ -318,12 +317,6 @@ class Group:
             f"{self.tokens['prompt']} + {self.tokens['completion']}",
         )
 
-    def remarks(self) -> Iterator[Part]:
-        """What has changed behind a name."""
-        if self.served_changed:
-            remark = message("what serves it has changed: {served}", served=counted(self.served))
-            yield warning(joined(": ", [self.model, self.rubric, remark]))
-
 
 @dataclass(frozen=True)
 class Statistics(Result):
@@ -335,7 +328,10 @@ class Statistics(Result):
         """A row for each group, and what is to be known of it."""
         yield Table(_COLUMNS, [group.row() for group in self.groups], words=4)
         for group in self.groups:
-            yield from group.remarks()
+            if group.served_changed:
+                served = counted(group.served)
+                remark = message("what serves it has changed: {served}", served=served)
+                yield warning(joined(": ", [group.model, group.rubric, remark]))
 
 
 def statistics(records: Iterable[Mapping[str, Any]]) -> Statistics:

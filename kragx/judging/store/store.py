@@ -13,12 +13,13 @@ from kragx.data.databases import Address, StoreFailedError
 from kragx.ground.errors import DataError, inside, shorten
 from kragx.judging.client import words_of
 from kragx.judging.judgement_counts import Spent
-from kragx.judging.question import Judgement, check_whole, counting_of, now
+from kragx.judging.question import Judgement, now
 from kragx.judging.rubric import LISTED, RUBRICS, canonical_json, key_of
 
 _TOKENS = ("prompt_tokens", "completion_tokens", "cached_tokens")
 _QUESTION = ("key", "material")
 _PAIR = ("key", "query_id", "document_id")
+_LABEL = ("query_id", "document_id", "grade", "at", "origin")
 _Result = TypeVar("_Result")
 
 COLUMNS = tuple(field.name for field in fields(Judgement))
@@ -104,7 +105,8 @@ def _read_record(record: Mapping[str, Any], number: int) -> Exported:
                 )
         if any(grade < 0 or (rubric is not None and grade > rubric.top) for grade in grades):
             raise DataError("{grades} is no grade of its rubric", field="grade", grades=grades[0])
-        check_whole(attempt)
+        if (grade is None) == (attempt.failure is None):
+            raise DataError("a judgement has a grade, or a failure without one")
     if key_of(material) != attempt.key:
         raise DataError(
             "record {number}: its key is not that of its question; the question was changed, and "
@@ -162,7 +164,7 @@ class Store:
             attempts: what came.
             finished: the keys that nothing more is asked for, whose claims end.
         """
-        self._database.insert(attempts=_rows(attempts))
+        self._database.insert(attempts=_rows(COLUMNS, map(VALUES, attempts)))
         # After the commit: whoever looks in between sees a claim and an answer, never neither.
         self.claims.ended += finished
 
@@ -175,21 +177,12 @@ class Store:
             questions: (key, canonical JSON).
             pairs: which (key, query id, document id) belong together, for exports.
         """
-        self._database.insert(questions=_of(_QUESTION, questions), pairs=_of(_PAIR, pairs))
+        self._database.insert(questions=_rows(_QUESTION, questions), pairs=_rows(_PAIR, pairs))
 
     def add_labels(self, labels: Iterable[tuple[str, str, int]], origin: str) -> int:
         """Add human grades of (query id, document id); the newest of a pair counts."""
-        rows = [
-            {
-                "query_id": _text(query),
-                "document_id": _text(document),
-                "grade": grade,
-                "at": now(),
-                "origin": _text(origin),
-            }
-            for query, document, grade in labels
-        ]
-        self._database.insert(labels=rows)
+        rows = [(*label, now(), origin) for label in labels]
+        self._database.insert(labels=_rows(_LABEL, rows))
         return len(rows)
 
     def add_records(self, records: Iterable[Exported]) -> tuple[int, int]:
@@ -202,9 +195,9 @@ class Store:
         uids = {attempt.uid for attempt, *_ in records}
         n_known = len(self._database.rows("attempts", ["uid"], "uid", uids))
         self._database.insert(
-            questions=_of(_QUESTION, ((attempt.key, text) for attempt, text, _ in records)),
-            pairs=_of(_PAIR, (pair for *_, pairs in records for pair in pairs)),
-            attempts=_rows(attempt for attempt, *_ in records),
+            questions=_rows(_QUESTION, ((attempt.key, text) for attempt, text, _ in records)),
+            pairs=_rows(_PAIR, (pair for *_, pairs in records for pair in pairs)),
+            attempts=_rows(COLUMNS, (VALUES(attempt) for attempt, *_ in records)),
         )
         new = len(uids) - n_known
         return new, len(records) - new
@@ -225,8 +218,8 @@ class Store:
         judgements: dict[str, Judgement] = {}
         for values in self._database.rows("attempts", COLUMNS, "key", keys):
             attempt = attempt_of(values, str(self.address))
-            attempt = replace(attempt, source="store")
-            judgements[attempt.key] = counting_of(judgements.get(attempt.key, attempt), attempt)
+            if attempt.key not in judgements or judgements[attempt.key].grade is None:
+                judgements[attempt.key] = replace(attempt, source="store")
         return judgements
 
     def last_label(self) -> int:
@@ -268,8 +261,8 @@ class Store:
 
     def labels(self, query_ids: Sequence[str] | None = None) -> dict[tuple[str, str], int]:
         """The newest human grade of each (query id, document id); None for those of all queries."""
-        ids = None if query_ids is None else map(_text, query_ids)
-        rows = self._database.rows("labels", (*_PAIR[1:], "grade"), "query_id", ids)
+        ids = None if query_ids is None else [words_of(query_id) or "" for query_id in query_ids]
+        rows = self._database.rows("labels", _LABEL[:3], "query_id", ids)
         return {self._pair(pair): self._checked("a grade", int, grade)[0] for *pair, grade in rows}
 
     def questions(self, keys: Collection[str]) -> dict[str, dict[str, Any]]:
@@ -312,19 +305,12 @@ class Store:
         return dict(question)
 
 
-def _rows(attempts: Iterable[Judgement]) -> list[dict[str, Any]]:
+def _rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[dict[str, Any]]:
+    """Rows as a database takes them."""
     return [
         {
             name: words_of(value) if isinstance(value, str) else value
-            for name, value in zip(COLUMNS, VALUES(attempt))
+            for name, value in zip(names, row)
         }
-        for attempt in attempts
+        for row in rows
     ]
-
-
-def _of(names: Sequence[str], rows: Iterable[tuple[str, ...]]) -> list[dict[str, str]]:
-    return [dict(zip(names, map(_text, row))) for row in rows]
-
-
-def _text(text: str) -> str:
-    return words_of(text) or ""
