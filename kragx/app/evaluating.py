@@ -53,8 +53,7 @@ def matchers_of(
         for name, spec in specs.items()
     }
     if RELEVANCE in matchers:
-        depth = relevance_depth(config.specs)
-        matchers[RELEVANCE] = matchers[RELEVANCE].of_relevance(depth)
+        matchers[RELEVANCE] = matchers[RELEVANCE].of_relevance(relevance_depth(config.specs))
     return matchers
 
 
@@ -68,8 +67,7 @@ def match_reader(
     """
     options = dict(config.resolved_profile.match_options)
     if config.judge is not None and trust:
-        judge = read_judge(filled(config.judge))
-        options["judge"] = adjusted(judge, secrets=config.secrets)
+        options["judge"] = adjusted(read_judge(filled(config.judge)), secrets=config.secrets)
 
     def read(spec: object, name: str | None) -> BaseMatcher:
         for source in sources_of(spec) if name is not None and not trust else ():

@@ -261,11 +261,12 @@ def explain_folder(
     with _left_in(folder, match, trust=trust) as content:
         config, runs = content.config, content.runs
         if retriever is not None and retriever not in runs:
-            hint = nearest(retriever, runs)
             raise UsageError(
-                message("{folder} has no {name!r}", folder=folder, name=retriever),
+                "{folder} has no {name!r}",
                 field="--retriever",
-                remedy=hint,
+                remedy=nearest(retriever, runs),
+                folder=folder,
+                name=retriever,
             )
         name, spec = next(iter(config.named_matchers.items()))
         read = match_reader(config, trust=trust)

@@ -33,7 +33,7 @@ from kragx.metrics.weights import effective_n, question_weights
 
 def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
     """What so few questions cannot decide, whatever retrievers answer; a line for each."""
-    specs = config.specs
+    specs, statistics = {str(spec): spec for spec in config.specs}, config.comparing
     skips = (config.no_gold or config.resolved_profile.no_gold) in LEFT_OUT
     rules = _rules(config, dataset)
     scored = [
@@ -42,31 +42,28 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
         if any(gold.grade > 0 for gold in query.gold)
         or not (skips or (query.answerable is not False and may_leak(query, rules)))
     ]
-    of_specs = {str(spec): spec for spec in specs}
     unanswerable = np.array([query.answerable is False for query in dataset])
-    statistics = config.comparing
-    compared = len(config.asked) > 1 and any(spec.metric.is_mean for spec in specs)
-    judged = any(spec.metric.from_relevance is not None for spec in specs)
+    compared = len(config.asked) > 1 and any(spec.metric.is_mean for spec in config.specs)
+    judged = any(spec.metric.from_relevance is not None for spec in config.specs)
     # Judged metrics have values without gold, too; the larger sample is the one that decides.
     n_valued = max(len(scored), int((~unanswerable).sum()) if judged else 0)
     if compared and (problem := undecidable_differences(n_valued, statistics)):
         yield problem
     for gate in config.parsed_gates:
-        spec = of_specs.get(gate.metric)
-        queries = list(dataset)
-        if spec is not None:
-            of_matches = spec.metric.from_matches is not None
-            concerned = compress(queries, spec.metric.concerns(unanswerable))
-            queries = scored if of_matches else [*concerned]
-            if spec.metric.reads_forbidden:
-                queries = [query for query in queries if may_leak(query, rules, spec)]
+        queries, spec = list(dataset), specs.get(gate.metric)
+        if spec is not None and spec.metric.from_matches is not None:
+            queries = scored
+        elif spec is not None:
+            queries = [*compress(queries, spec.metric.concerns(unanswerable))]
+        if spec is not None and spec.metric.reads_forbidden:
+            queries = [query for query in queries if may_leak(query, rules, spec)]
         # After the metric's own choice: a slice of what has no value would look large enough.
         if gate.field is not None:
             of_value = {value: rows for _, value, rows in sliced(queries, [gate.field])}
             value = None if gate.value == NO_VALUE else gate.value
             queries = [queries[row] for row in of_value.get(value, [])]
-        limit = gate.limit(direction(gate.metric))
-        why = undecidable(gate, limit, len(queries), statistics.confidence, _effective(queries))
+        limit, n = gate.limit(direction(gate.metric)), len(queries)
+        why = undecidable(gate, limit, n, statistics.confidence, _effective(queries))
         if why is not None:
             yield f"{gate.path}: {gate.condition!r} {why}"
 

@@ -17,7 +17,6 @@ from importlib import import_module
 from typing import Any, Literal
 
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.messages import message
 from kragx.ground.plugins import load
 
 _NAME = re.compile(r"[\w-]+")
@@ -96,8 +95,9 @@ def declared(group: Group, name: str) -> Any:
         UsageError: there is none of that name, or it cannot be imported.
     """
     if (plugin := plugins(group).get(name)) is None:
-        problem = message("unknown value {value!r}", value=name)
-        raise UsageError(problem, remedy=nearest(name, plugins(group)))
+        raise UsageError(
+            "unknown value {value!r}", remedy=nearest(name, plugins(group)), value=name
+        )
     return plugin.load()
 
 

@@ -299,10 +299,12 @@ def _is_near(first: str, second: str) -> bool:
 def check_whole(field: str, value: object, lowest: int = 1, *, highest: int | None = None) -> None:
     """Raise a `UsageError` unless `value` is a whole number from `lowest` to `highest`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
-        problem = message(
-            "{value!r} is not a whole number of at least {least}", value=value, least=lowest
+        raise UsageError(
+            "{value!r} is not a whole number of at least {least}",
+            field=field,
+            value=value,
+            least=lowest,
         )
-        raise UsageError(problem, field=field)
     if highest is not None and value > highest:
         raise UsageError(
             "{value} is more than {highest}", field=field, value=value, highest=highest

@@ -23,27 +23,27 @@ def to_jsonable(value: Any) -> Any:  # noqa: PLR0911  # a line for each kind of 
     asked for it; counts (`Counter`) stand in the order of their names; tuples and sets become
     lists, paths and enums texts, numbers of numpy those of Python, and what is not finite None.
     """
-    if value is None or isinstance(value, (str, bool, int)):
-        return value.value if isinstance(value, Enum) else value
-    if isinstance(value, float):
-        return float(value) if isfinite(value) else None
-    if isinstance(value, Counter):
-        value = dict(sorted(value.items()))
-    if isinstance(value, Mapping):
-        return {str(key): to_jsonable(entry) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [to_jsonable(entry) for entry in value]
-    if isinstance(value, Set):
-        return sorted(map(to_jsonable, value))
-    if isinstance(value, PurePath):
-        return str(value)
-    if isinstance(value, Enum):
-        return to_jsonable(value.value)
+    match value:
+        case Enum():
+            return to_jsonable(value.value)
+        case None | str() | int():
+            return value
+        case float():
+            return float(value) if isfinite(value) else None
+        case Counter():
+            return {str(key): count for key, count in sorted(value.items())}
+        case Mapping():
+            return {str(key): to_jsonable(entry) for key, entry in value.items()}
+        case list() | tuple():
+            return [to_jsonable(entry) for entry in value]
+        case Set():
+            return sorted(map(to_jsonable, value))
+        case PurePath():
+            return str(value)
     if hasattr(value, "to_dict"):
         return value.to_dict()
-    if is_dataclass(value):
-        return jsonable_fields(value)
-    return to_jsonable(value.tolist())  # an array, or a number, of numpy
+    # Else an array, or a number, of numpy.
+    return jsonable_fields(value) if is_dataclass(value) else to_jsonable(value.tolist())
 
 
 def jsonable_fields(value: Any) -> dict[str, Any]:

@@ -8,31 +8,18 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from kragx.ground.errors import KragxError, UntrustedError, UsageError, nearest
-from kragx.ground.messages import message
-
-
-@dataclass(frozen=True)
-class _Importing:
-    """What may be imported by its path, and where it is looked for.
-
-    Attributes:
-        folder: the first place to look in; None for Python's own places alone.
-        paths: those that may be imported; None if all may.
-    """
-
-    folder: Path | None = None
-    paths: frozenset[str] | None = None
-
 
 # What stands before is looked at, lest every letter of a long word be tried as a beginning.
 _IMPORT_PATH = re.compile(r"(?<![\w.])[^\W\d][\w.]*:[^\W\d][\w.]*")
-_importing: ContextVar[_Importing] = ContextVar("importing", default=_Importing())  # noqa: B039
+_FOLDER = ContextVar[Path | None]("folder", default=None)
+"""The first place where modules are looked for; None for Python's own places alone."""
+_ALLOWED = ContextVar[frozenset[str] | None]("allowed", default=None)
+"""The import paths that may be imported; None if all may."""
 
 
 @contextmanager
@@ -42,11 +29,11 @@ def looking_in(folder: Path | None) -> Iterator[None]:
     It comes onto Python's path with the first import path that is loaded, not before: nothing in a
     folder that is only looked at stands in for a package.
     """
-    token = _importing.set(replace(_importing.get(), folder=folder))
+    token = _FOLDER.set(folder)
     try:
         yield
     finally:
-        _importing.reset(token)
+        _FOLDER.reset(token)
 
 
 @contextmanager
@@ -57,16 +44,15 @@ def data_alone(*values: object, trust: bool = False) -> Iterator[None]:
         values: what the user has written himself; import paths that stand in it are his own.
         trust: refuse none after all.
     """
-    outer = _importing.get()
-    if trust or outer.paths is not None:
+    if trust or _ALLOWED.get() is not None:
         yield  # what is around decides
         return
     paths = frozenset(path for value in values for path in _IMPORT_PATH.findall(str(value)))
-    token = _importing.set(replace(outer, paths=paths))
+    token = _ALLOWED.set(paths)
     try:
         yield
     finally:
-        _importing.reset(token)
+        _ALLOWED.reset(token)
 
 
 def is_import_path(value: str) -> bool:
@@ -209,11 +195,11 @@ def load(path: str) -> Any:
     module_name, _, name = path.partition(":")
     if not module_name or not name:
         raise UsageError("{place!r} is not an import path; write 'package.module:name'", place=path)
-    allowed = _importing.get()
-    if allowed.paths is not None and path not in allowed.paths:
+    allowed, folder = _ALLOWED.get(), _FOLDER.get()
+    if allowed is not None and path not in allowed:
         raise UntrustedError("{place} is code, and a folder's data alone is read", place=path)
-    if allowed.folder is not None and str(allowed.folder) not in sys.path:
-        sys.path.insert(0, str(allowed.folder))
+    if folder is not None and str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
     try:
         value: Any = importlib.import_module(module_name)
     except KragxError:
@@ -231,10 +217,13 @@ def load(path: str) -> Any:
     for part in name.split("."):
         if not hasattr(value, part):
             public = [attribute for attribute in vars(value) if not attribute.startswith("_")]
-            problem = message(
-                "{path}: {module!r} has no {name!r}", path=path, module=module_name, name=name
+            raise UsageError(
+                "{place}: {module!r} has no {name!r}",
+                remedy=nearest(part, public),
+                place=path,
+                module=module_name,
+                name=name,
             )
-            raise UsageError(problem, remedy=nearest(part, public))
         value = getattr(value, part)
     return value
 
@@ -336,9 +325,11 @@ def check_arguments(factory: Any, args: Mapping[str, Any], path: str) -> None:
     anything = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
     for name in args:
         if name not in parameters and name not in fields and not anything:
-            hint = nearest(name, [*parameters, *fields])
             raise UsageError(
-                "{place}: unknown argument {name!r}; {hint}", place=path, name=name, hint=hint
+                "{place}: unknown argument {name!r}; {hint}",
+                place=path,
+                name=name,
+                hint=nearest(name, [*parameters, *fields]),
             )
     try:
         if not fields:

@@ -151,7 +151,7 @@ class Secrets:
         try:
             yield
         except BaseException as error:
-            for cause in _chain(error, []):
+            for cause in _chain(error):
                 cause.args = self.masked(cause.args)
                 vars(cause).update(self.masked(vars(cause)))
             raise
@@ -285,10 +285,13 @@ def _connecting(text: str) -> Iterator[str]:
             yield from {value, bare}
 
 
-def _chain(error: BaseException | None, seen: list[BaseException]) -> list[BaseException]:
-    """The errors seen, with an error and those that it comes from."""
-    if error is not None and error not in seen:
-        seen.append(error)
-        for cause in (error.__cause__, error.__context__, *getattr(error, "exceptions", ())):
-            _chain(cause, seen)
-    return seen
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and those that it comes from."""
+    causes: list[BaseException] = []
+    waiting = [error]
+    while waiting:
+        cause = waiting.pop()
+        if cause is not None and cause not in causes:
+            causes.append(cause)
+            waiting += [cause.__cause__, cause.__context__, *getattr(cause, "exceptions", ())]
+    yield from causes

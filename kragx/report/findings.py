@@ -416,11 +416,14 @@ def summary_markdown(findings: Findings) -> str:
     Of evaluations it says which judgements are missing. Which setting of a grid to take stands in
     the place of means and verdict, as on the screen.
     """
+    return as_markdown(_summary(findings))
+
+
+def _summary(findings: Findings) -> Iterator[Part]:
     comparisons, gates = findings.comparisons, findings.gates
-    bad = failed(gates)
+    bad, verdicts = failed(gates), list[str]()
     # Under several matchers the same retriever has failed only once.
     lost = dict.fromkeys(name for comparison in comparisons for name in comparison.not_comparable)
-    verdicts: list[str] = []
     if lost:
         nothing = any(
             failures.nothing for comparison in comparisons for failures in comparison.failures
@@ -439,34 +442,31 @@ def summary_markdown(findings: Findings) -> str:
             of=len(gates),
         )
         verdicts.append(passed)
-    parts: list[Part] = [Heading(joined(": ", ["kragx", joined("; ", verdicts)]))]
-    parts += [gates_table(bad or gates)] if gates else []
-    # Folders are compared by their numbers, without evaluations.
-    groups = findings.groups or [[]] * len(comparisons)
+    yield Heading(joined(": ", ["kragx", joined("; ", verdicts)]))
+    if gates:
+        yield gates_table(bad or gates)
     # Which questions fail is the same under each matcher.
-    parts += [
-        line
-        for comparison in comparisons[:1]
-        for failure in comparison.failures
-        for line in failure.describe()
-    ]
-    for comparison, group in zip(comparisons, groups):
+    for failure in comparisons[0].failures if comparisons else ():
+        yield from failure.describe()
+    # Folders are compared by their numbers, without evaluations.
+    for comparison, group in zip(comparisons, findings.groups or [[]] * len(comparisons)):
         if len(comparisons) > 1:
-            heading = message("Match: {match}", match=comparison.match)
-            parts.append(Heading(heading, level=3))
-        parts += leak_parts([evaluation.leak_report for evaluation in group])
+            yield Heading(message("Match: {match}", match=comparison.match), level=3)
+        yield from leak_parts([evaluation.leak_report for evaluation in group])
+        verdict = comparison.recommendations[0]
         if of_grid := [tuning for tuning in findings.tunings if tuning.match == comparison.match]:
-            parts += [*of_grid[0].describe(SHOWN), *comparison.recommendations[0].caution_lines()]
+            yield from of_grid[0].describe(SHOWN)
+            yield from verdict.caution_lines()
         else:
-            parts += [comparison.means_table(group), *comparison.recommendations[0].describe()]
+            yield comparison.means_table(group)
+            yield from verdict.describe()
         for evaluation in group:
             for name in ("judging", "judging_relevance"):
                 judging = evaluation.counts.get(name, {"n_missing": 0})
-                missing = missing_remarks(judging)
                 votes = panel_remarks(judging, votes_on(evaluation.vote_bounds, name))
-                parts += [warning(_of(evaluation, remark)) for remark in missing]
-                parts += [Line(_of(evaluation, remark)) for remark in votes]
-    return as_markdown([*parts, *changes_parts(findings.changes)])
+                yield from (warning(_of(evaluation, text)) for text in missing_remarks(judging))
+                yield from (Line(_of(evaluation, text)) for text in votes)
+    yield from changes_parts(findings.changes)
 
 
 def _of(evaluation: Evaluation, remark: str) -> str:

@@ -41,11 +41,10 @@ def agree(
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Say how far a judge's labels are from people's."""
-    systems = _systems(runs, more)
     result = agreement.agree(
         human,
         judge,
-        runs=systems,
+        runs=_systems(runs, more),
         scale=scale,
         metric=metric,
         asks=asks,

@@ -171,5 +171,4 @@ def diff(
         notes = [part.text for part in sentences if isinstance(part, Line)]
         write_diff_html(result, out, notes=notes)
         written([out])
-    names = (failure.retriever for failure in result.failures if failure.failed)
-    end(names, failed(result.gates))
+    end((f.retriever for f in result.failures if f.failed), failed(result.gates))

@@ -44,8 +44,13 @@ def explain(
     elif retriever is not None:
         raise UsageError("--retriever: belongs to a folder; a results file is of one retriever")
     else:
-        rows = opt.rows(str(results), column, roles, gold=gold)
-        explanations = [explain_query(*rows, query_id=query, match=spec, corpus=corpus)]
+        explanation = explain_query(
+            *opt.rows(str(results), column, roles, gold=gold),
+            query_id=query,
+            match=spec,
+            corpus=corpus,
+        )
+        explanations = [explanation]
     show(
         format,
         lambda: _parts(explanations, full=full),

@@ -48,7 +48,7 @@ def ending() -> Iterator[None]:
         is_full = isinstance(error, (DataError, JudgingError)) and _is_full(error)
         _fail(str(error), UsageError.exit_code if is_full else error.exit_code)
     except _Ended as error:
-        _fail(error.word, 128 + error.signal)
+        _fail(error.args[0], 128 + error.signal)
     except KeyboardInterrupt as error:
         _fail(error.args[0] if error.args else message("interrupted"), 130)
     except BrokenPipeError:
@@ -110,11 +110,8 @@ def _describe_unexpected(error: Exception) -> tuple[str, int]:
     of the user's at that place, what that takes or returns is wrong: Python blames the caller.
     """
     description = f"{type(error).__name__}: {error}".replace("\n", " ")
-    location, origin, code = (
-        "",
-        "this is a mistake in kragx, please report it",
-        KragxError.exit_code,
-    )
+    location, origin = "", "this is a mistake in kragx, please report it"
+    code = KragxError.exit_code
     for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
         file = Path(frame.f_code.co_filename)
         if _is_installed(file):
@@ -155,9 +152,9 @@ def _is_kragxs(file: Path) -> bool:
 def _is_installed(file: Path) -> bool:
     """Whether a file belongs to Python or to another installed package, or is none at all."""
     packages = {"site-packages", "dist-packages"}.intersection(file.parts)
-    is_pythons = bool(packages) or Path(os.__file__).parent in file.parents
     # What is frozen into Python, or was typed in, has no path.
-    return not _is_kragxs(file) and (is_pythons or not file.is_absolute())
+    is_pythons = Path(os.__file__).parent in file.parents or not file.is_absolute()
+    return not _is_kragxs(file) and (bool(packages) or is_pythons)
 
 
 def _save_traceback(text: str) -> str:
@@ -237,8 +234,7 @@ class _Ended(KeyboardInterrupt):
     def __init__(self, number: int) -> None:
         self.signal = number
         is_told = number == signal.SIGTERM
-        self.word = message("terminated") if is_told else message("the terminal is gone")
-        super().__init__()
+        super().__init__(message("terminated") if is_told else message("the terminal is gone"))
 
 
 @contextmanager
@@ -249,18 +245,15 @@ def ended_by_signals() -> Iterator[None]:
         signal.signal(number, signal.SIG_DFL)  # whoever says it twice means at once
         raise _Ended(number)
 
-    names = ("SIGTERM", "SIGHUP")
-    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    before = {}
+    named = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
+    # What is ignored (nohup) stays so.
+    numbers = [n for n in named if n is not None and signal.getsignal(n) == signal.SIG_DFL]
     with suppress(ValueError):  # not in the main thread
-        # What is ignored (nohup) stays so.
-        before = {
-            number: signal.signal(number, end)
-            for number in numbers
-            if signal.getsignal(number) == signal.SIG_DFL
-        }
+        for number in numbers:
+            signal.signal(number, end)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        with suppress(ValueError):
+            for number in numbers:
+                signal.signal(number, signal.SIG_DFL)

@@ -128,8 +128,9 @@ def _going_on() -> Iterator[None]:
     except KeyboardInterrupt as error:
         if type(error) is not KeyboardInterrupt:  # a signal, which has its own word
             raise
-        text = message("interrupted; the same command goes on with the answers that it has")
-        raise KeyboardInterrupt(text) from None
+        raise KeyboardInterrupt(
+            message("interrupted; the same command goes on with the answers that it has")
+        ) from None
 
 
 def report(

@@ -247,8 +247,9 @@ def _several(
 
     if gold is None:
         files = list(map(str, paths))
-        criteria = Criteria.of(**measures)
-        result = evaluate_files(files, criteria, reading=reading, **shared, **comparing)
+        result = evaluate_files(
+            files, Criteria.of(**measures), reading=reading, **shared, **comparing
+        )
     else:
         runs = {run.name: run for run in read_runs(paths, gold, **reading)}
         result = evaluate(gold, runs, **measures, **shared).compared(**comparing)

@@ -136,8 +136,9 @@ def parse_config(
     # Both kinds of mistakes are collected, and only then said: mending one by one takes long.
     problems = [*map(str, [*(unset if must_be_set else ()), *semantic(raw, trust=trust)])]
     try:
-        context = {"here": folder, "file": file, "secrets": secrets}
-        config = RunConfig.model_validate(raw, context=context)
+        config = RunConfig.model_validate(
+            raw, context={"here": folder, "file": file, "secrets": secrets}
+        )
     except ValidationError as error:
         raise ConfigError(name, secrets.masked([*readable(error, raw), *problems])) from None
     if problems := problems or (list(of_whole(config)) if trust else []):

@@ -78,8 +78,12 @@ def semantic(raw: Mapping[str, Any], *, trust: bool = True) -> Iterator[KragxErr
         args = (entry.get("args") for entry in retrievers.values() if isinstance(entry, dict))
         # The names of a grid's settings `RunConfig` knows.
         if baseline not in names and not any(map(has_grid, args)):
-            problem = message("{name!r} is no retriever", name=baseline)
-            yield UsageError(problem, field="baseline", remedy=nearest(baseline, names))
+            yield UsageError(
+                "{name!r} is no retriever",
+                field="baseline",
+                remedy=nearest(baseline, names),
+                name=baseline,
+            )
     specs = {**match_specs(raw)}
     for path, spec in specs.items():
         if has_grid(spec):

@@ -135,8 +135,7 @@ class RetrieverConfig(Model):
         if not isinstance(value, Mapping):
             return value
         given = checked(Asking, value, without=GIVEN_BY_US, also=cls.keys(), make=False)
-        options = {key: entry for key, entry in given.items() if key in ASKING}
-        checked(Asking, options)
+        checked(Asking, {key: entry for key, entry in given.items() if key in ASKING})
         is_asked = not {"results", "run"} & given.keys()
         return {**(_DEFAULTS if is_asked else {}), **given}
 

@@ -32,16 +32,27 @@ _JUDGE = {
 def config_schema() -> dict[str, Any]:
     """The JSON Schema of a config file, short forms included."""
     schema = RunConfig.model_json_schema(by_alias=True)
-    definitions = schema["$defs"]
-    properties = schema["properties"]
-    _of_dataset(properties["dataset"]["anyOf"][0]["properties"])
+    definitions, properties = schema["$defs"], schema["properties"]
+    # What the types of a gold set's fields do not say.
+    dataset = properties["dataset"]["anyOf"][0]["properties"]
+    dataset["targets"]["propertyNames"] = {"enum": list(SLICES)}
+    dataset["version"]["anyOf"].append({"type": "number"})
+    dataset["format"]["anyOf"][0]["enum"] = format_names()
     properties["engine"]["anyOf"][0]["propertyNames"] = {"enum": [*plugins("engines")]}
     # Any value for pydantic, which leaves the check to kragx; editors are told a little more.
-    tokens = [{"type": "string"}, {"type": "object"}, {"type": "null"}]
-    properties["budget_tokenizer"]["anyOf"] = tokens
+    properties["budget_tokenizer"]["anyOf"] = [
+        {"type": kind} for kind in ("string", "object", "null")
+    ]
     definitions |= _matchers()
-    definitions |= {kind.__name__: schema_of(kind) for kind in SERVICES.values()}
-    _of_retriever(definitions["RetrieverConfig"])
+    # How a retriever is asked, and the fields of servers and programs.
+    retriever = definitions["RetrieverConfig"]
+    retriever["properties"] |= schema_of(Asking, GIVEN_BY_US)["properties"]
+    retriever["additionalProperties"] = False
+    for key, kind in SERVICES.items():
+        definitions[kind.__name__] = schema_of(kind)
+        short = [{"type": "array", "items": {"type": "string"}, "minItems": 1}]
+        forms = [{"$ref": f"#/$defs/{kind.__name__}"}, {"type": "null"}]
+        retriever["properties"][key]["anyOf"] = [*forms, *(short if key == "command" else [])]
     match, with_grid = {"$ref": "#/$defs/match"}, {"$ref": "#/$defs/match_with_grid"}
     for name in ("facts_match", "relevance_match"):
         properties[name]["anyOf"] = [match, {"type": "null"}]
@@ -49,31 +60,13 @@ def config_schema() -> dict[str, Any]:
     properties["matchers"]["anyOf"][0]["additionalProperties"] = with_grid
     judge = properties["judge"]["anyOf"][0]
     options = said_of(Panel, OpenAIClient, Judge) | _JUDGE
-    properties_of_judge = {name: options.get(name, {}) for name in JUDGE_FIELDS}
-    judge |= {"properties": properties_of_judge, "additionalProperties": False}
+    judge["properties"] = {name: options.get(name, {}) for name in JUDGE_FIELDS}
+    judge["additionalProperties"] = False
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,
         "title": "kragx run",
     }
-
-
-def _of_dataset(properties: dict[str, Any]) -> None:
-    """Add what the types of a gold set's fields do not say."""
-    properties["targets"]["propertyNames"] = {"enum": list(SLICES)}
-    properties["version"]["anyOf"].append({"type": "number"})
-    properties["format"]["anyOf"][0]["enum"] = format_names()
-
-
-def _of_retriever(schema: dict[str, Any]) -> None:
-    """Add how a retriever is asked, and the fields of servers and programs."""
-    properties = schema["properties"]
-    properties |= schema_of(Asking, GIVEN_BY_US)["properties"]
-    schema["additionalProperties"] = False
-    for key, kind in SERVICES.items():
-        short = [{"type": "array", "items": {"type": "string"}, "minItems": 1}]
-        forms = [{"$ref": f"#/$defs/{kind.__name__}"}, {"type": "null"}]
-        properties[key]["anyOf"] = [*forms, *(short if key == "command" else [])]
 
 
 _IMPORT_PATH = {
@@ -88,7 +81,21 @@ def _matchers() -> dict[str, Any]:
     lists = {"type": "array", "minItems": 1}
     grid = {GRID: {"type": "object", "minProperties": 1, "additionalProperties": lists}}
     limits = {name: {"type": "number"} for name in ("accept", "reject")}
-    combinations = [_combination(kind, "step" if kind == "cascade" else "match") for kind in KINDS]
+    combinations = [
+        {
+            "type": "object",
+            "properties": {
+                kind: {
+                    "type": "array",
+                    "minItems": 2,
+                    "items": {"$ref": f"#/$defs/{'step' if kind == 'cascade' else 'match'}"},
+                }
+            },
+            "required": [kind],
+            "additionalProperties": False,
+        }
+        for kind in KINDS
+    ]
     return {
         "match": {"anyOf": [*_methods({}), *combinations]},
         "match_with_grid": {
@@ -109,8 +116,7 @@ def _methods(beside: Mapping[str, Any]) -> list[dict[str, Any]]:
         for name in METHODS
         for known in [said_of(method_class(name))]
     ]
-    others = _method(_IMPORT_PATH, {"args": {"type": "object"}})
-    forms = [*own, others]
+    forms = [*own, _method(_IMPORT_PATH, {"args": {"type": "object"}})]
     # Made anew at each call, so that what stands beside one kind is not in the others.
     for form in forms:
         form["properties"] |= beside
@@ -122,15 +128,5 @@ def _method(name: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, An
         "type": "object",
         "properties": {"method": name, **options},
         "required": ["method"],
-        "additionalProperties": False,
-    }
-
-
-def _combination(kind: str, of: str) -> dict[str, Any]:
-    members = {"type": "array", "minItems": 2, "items": {"$ref": f"#/$defs/{of}"}}
-    return {
-        "type": "object",
-        "properties": {kind: members},
-        "required": [kind],
         "additionalProperties": False,
     }

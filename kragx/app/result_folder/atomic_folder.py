@@ -24,7 +24,7 @@ from typing import Any
 from kragx.data.formats.jsonl import flush, read_object, refused, write_bytes
 from kragx.ground.caller_warnings import warn
 from kragx.ground.errors import DataError, KragxError, UsageError
-from kragx.ground.printing import joined, message
+from kragx.ground.printing import joined, listed as listed_names, message
 from kragx.report.record import UNFINISHED
 
 if sys.platform == "win32":
@@ -69,8 +69,11 @@ def inside(folder: Path, path: Path, *, trust: bool = False) -> Path:
     """
     try:
         if not trust and not path.resolve().is_relative_to(folder.resolve()):
-            remedy = "if you trust its author, --trust follows it"
-            raise DataError("leads out of the folder", path=str(path), remedy=remedy)
+            raise DataError(
+                "leads out of the folder",
+                path=str(path),
+                remedy="if you trust its author, --trust follows it",
+            )
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
             raise DataError("no plain file", path=str(path))
     except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
@@ -199,12 +202,12 @@ def finish(folder: Path) -> None:
     Raises:
         UsageError: they cannot be moved; whoever reads or writes the folder next tries again.
     """
-    place, work = folder.resolve(), beside(folder)
     if not _is_cut_short(folder):
         return
+    work = beside(folder)
     with refused(folder, "written"):
         if (work / "new").exists():  # which fails where somebody has put another folder there
-            (work / "new").rename(place)
+            (work / "new").rename(folder.resolve())
         # Answers are in the results now. What was moved aside goes last: as long as it stands
         # there, this begins anew.
         for name in ("answers", "old"):
@@ -218,9 +221,8 @@ def _is_cut_short(folder: Path) -> bool:
 
 def tidy(folder: Path) -> None:
     """Remove the place of what is unfinished, unless there is something in it."""
-    work = beside(folder)
     with suppress(OSError):
-        work.rmdir()
+        beside(folder).rmdir()
 
 
 def _link_strangers(folder: Path, new: Path) -> None:
@@ -249,8 +251,7 @@ def _entry(path: Path) -> dict[str, Any]:
 def listed(names: Iterable[str]) -> str:
     """The first names, and how many more there are."""
     every = [*names]
-    first, n_more = joined(", ", every[:_NAMED]), len(every) - _NAMED
-    return message("{names} and {n} more", names=first, n=n_more) if n_more > 0 else first
+    return listed_names(every, _NAMED) if len(every) > _NAMED else joined(", ", every)
 
 
 @contextmanager

@@ -35,7 +35,6 @@ from kragx.data.source import name_of
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.part_tables import SUMMARY
 from kragx.ground.errors import DataError, KragxError, UntrustedError
-from kragx.ground.printing import message
 from kragx.report.record import Record
 
 BASELINE_VERSION = 1
@@ -105,15 +104,13 @@ class Opened:
     @property
     def record(self) -> Record | None:
         """How the run came about; None where that is not recorded."""
-        value = self.report.get("record")
         with as_written(self.path("report.json"), "a report"):
-            return None if value is None else Record.read(value)
+            return _record_of(self.report)
 
     @property
     def results(self) -> Results:
         """The numbers as they were written; nothing is computed again."""
-        gold = read_gold(self.path("gold.jsonl"))
-        return Results.read(str(self.folder), self.report, gold)
+        return Results.read(str(self.folder), self.report, read_gold(self.path("gold.jsonl")))
 
     def config(self, max_failed: float | None = None) -> RunConfig:
         """The config, with another tolerance of failures if one is named."""
@@ -206,10 +203,9 @@ def read_baseline(path: Path) -> tuple[Results, Record | None]:
         )
     with as_written(path, "a baseline"):
         report = {**value, "comparisons": [{"better": dict(value["better"])}]}
-        record = None if value["record"] is None else Record.read(value["record"])
         if not report["evaluations"]:
             raise DataError("has no results", path=str(path), field="evaluations")
-        return Results.read(str(path), report), record
+        return Results.read(str(path), report), _record_of(value)
 
 
 def read_earlier(folder: Path, *, trust: bool = False) -> Earlier:
@@ -249,6 +245,10 @@ def opened(folder: Path, *, trust: bool = False) -> Iterator[Opened]:
         )
     if problem is not None:
         raise problem
+
+
+def _record_of(report: Mapping[str, Any]) -> Record | None:
+    return None if report.get("record") is None else Record.read(report["record"])
 
 
 def is_scored(folder: Path) -> bool:
@@ -295,8 +295,11 @@ def _none_there(folder: Path) -> DataError:
             "diff; a baseline's name ends with .json",
         )
     if (beside(folder) / "answers").is_dir():
-        problem = message("{folder}: no results yet, as a run was cut short here", folder=folder)
-        return DataError(problem, remedy="kragx run goes on from the answers that are kept")
+        return DataError(
+            "{folder}: no results yet, as a run was cut short here",
+            remedy="kragx run goes on from the answers that are kept",
+            folder=folder,
+        )
     return DataError(
         "{folder}: no result folder, as it has no {file}; name one that kragx run has written",
         folder=folder,

@@ -106,8 +106,7 @@ class Fingerprints:
     def _short(self, path: Path) -> str:
         """A path as a reader recognises it."""
         tops = (top for top in (self._here, Path.cwd()) if path != top and path.is_relative_to(top))
-        top = next(tops, None)
-        return str(path if top is None else path.relative_to(top))
+        return str(next((path.relative_to(top) for top in tops), path))
 
     def _state(self, path: Path) -> str:
         """The state of a file or folder: its content."""
@@ -155,9 +154,8 @@ def _local_code(module: str) -> list[Path]:
 
 def _is_installed(place: Path) -> bool:
     """Whether a folder or file is of Python's library, of what was installed, or of another one."""
-    is_elsewhere = not {*_ELSEWHERE, *_NEVER_READ}.isdisjoint(place.parts)
     return (
-        is_elsewhere
+        not {*_ELSEWHERE, *_NEVER_READ}.isdisjoint(place.parts)
         or (place / "pyvenv.cfg").is_file()
         or place.is_relative_to(sysconfig.get_path("stdlib"))
     )

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, TypeVar, overload
 
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.messages import (
@@ -74,16 +73,9 @@ def speaking(named: str | None) -> Iterator[None]:
         NAMED.reset(token)
 
 
-_Text = TypeVar("_Text")
-
-
-@overload
-def in_language(value: str, named: str | None = None) -> str: ...
-@overload
-def in_language(value: _Text, named: str | None = None) -> _Text: ...
-def in_language(value: Any, named: str | None = None) -> Any:
+def in_language(value: str, named: str | None = None) -> str:
     """A text in a language, None for the one results are shown in; what is no message as it is."""
-    return translate(value, language(named))
+    return str(translate(value, language(named)))
 
 
 def translated(text: str) -> str:

@@ -107,7 +107,7 @@ class OpenedQuestions:
             "decided": by_cell(lambda _, cell, row: self._decided.get(id(cell), {}).get(row, [])),
             # Nothing where nobody searches.
             **(
-                {"searched": by_cell(lambda _, cell, row: searched_pairs(searches, cell, row))}
+                {"searched": by_cell(lambda _, cell, row: getattr(searches[id(cell)], "pairs", []))}
                 if any(searches.values())
                 else {}
             ),
@@ -172,8 +172,7 @@ class OpenedQuestions:
         if searches is None:
             return {}
         docs = [self._doc(doc, repeated=False) for doc in searches.docs]
-        # It is not known what of that is gold where a question failed.
-        matched = {"unmatched": 1} if None in searches.places else {}
+        matched = {} if searches.is_matched else {"unmatched": 1}
         return {"searches": {"docs": docs, "list": searches.rows, "read": searches.read, **matched}}
 
     def _doc(self, doc: Doc, repeated: bool) -> list[Any]:
@@ -202,15 +201,15 @@ class OpenedQuestions:
         known = self._sources.reasons.get(match)
         if not known or cell.lists is None:
             return []
-        ranked = cell.lists[row]
-        texts_of = [(-1, [""])]
+        ranked, texts_of = cell.lists[row], {-1: [""]}
         for item, gold in enumerate(cell.golds[row]):
-            alternatives = (alternative.text or "" for alternative in gold.alternatives)
-            texts_of.append((item, [gold.text or "", *alternatives]))
+            texts_of[item] = [
+                text or "" for text in (gold.text, *(a.text for a in gold.alternatives))
+            ]
         reasons = []
-        for item, texts in texts_of:
+        for item, texts in texts_of.items():
             for position, doc in enumerate(ranked.docs[:MOST_DOCS]):
-                of_pair = [known.get((ranked.query.id, doc.text or "", text)) for text in texts]
+                of_pair = (known.get((ranked.query.id, doc.text or "", text)) for text in texts)
                 # Of a gold item's alternatives the one that the judge found nearest decides.
                 best = max(
                     filter(None, of_pair),
@@ -255,13 +254,15 @@ class QuestionSearches:
         rows: ``[words, tool, step, lane, seconds, tokens, error, measured, documents, how many
             came]`` of each search; documents are numbers among those.
         read: numbers of what was read, -1 for what is not shown; None where nobody says.
-        places: for each document where it stands in the search table; None where that lacks it.
+        is_matched: whether it is known what of that is gold: not of a question that failed.
+        pairs: document, gold item and score of each pair with a score above 0, one after the other.
     """
 
     docs: Sequence[Doc]
     rows: Sequence[Sequence[Any]]
     read: Sequence[int] | None
-    places: Sequence[int | None]
+    is_matched: bool
+    pairs: Sequence[float | None]
 
 
 def searched(cell: RunCell, row: int) -> QuestionSearches | None:
@@ -277,50 +278,39 @@ def searched(cell: RunCell, row: int) -> QuestionSearches | None:
     # A retriever that gives a list alone has no searches to show, though it made one.
     if answer is None or (answer.has_list and not answer.searches):
         return None
-    numbers: dict[object, int] = {}
-    docs: list[Doc] = []
-    places: list[int | None] = []
-    rows: list[list[Any]] = []
-    placed = placed_searches(answer, evaluation, row)
-    for (search, in_table), lane in zip(placed, lanes_of(answer.searches)):
-        # The same document comes again in later searches: it is sent once.
-        came = search.documents or ()
-        own: list[int] = []
-        for rank, doc in enumerate(came[:MOST_DOCS]):
-            number = numbers.setdefault((doc.id, doc.text), len(docs))
-            if number == len(docs):
-                docs.append(doc)
-                places.append(in_table[rank] if in_table else None)
-            own.append(number)
-        costs = (short(search.seconds), search.tokens, search.error, int(search.is_measured))
-        rows.append([search.query, search.tool, search.step, lane, *costs, own, len(came)])
+    # The same document comes again in later searches: it is sent once, with where it stands in the
+    # search table when it first came.
+    first: dict[object, tuple[Doc, int | None]] = {}
+    placed = [*placed_searches(answer, evaluation, row)]
+    for search, in_table in placed:
+        for rank, doc in enumerate((search.documents or ())[:MOST_DOCS]):
+            place = in_table[rank] if in_table else None
+            first.setdefault((doc.id, doc.text), (doc, place))
+    numbers = {key: number for number, key in enumerate(first)}
+    rows = [
+        [
+            *(search.query, search.tool, search.step, lane, short(search.seconds), search.tokens),
+            *(search.error, int(search.is_measured)),
+            [numbers[doc.id, doc.text] for doc in (search.documents or ())[:MOST_DOCS]],
+            len(search.documents or ()),
+        ]
+        for (search, _), lane in zip(placed, lanes_of(answer.searches))
+    ]
     read = answer.of("read") if answer.error is None else None
     read_numbers = [numbers.get((doc.id, doc.text), -1) for doc in read or ()]
-    return QuestionSearches(docs, rows, None if read is None else read_numbers, places)
-
-
-def searched_pairs(
-    of_cells: Mapping[int, QuestionSearches | None], cell: RunCell, row: int
-) -> list[float | None]:
-    """Document, gold item and score of each pair with a score above 0, one after the other.
-
-    Args:
-        of_cells: what was searched, by the `id` of the cell.
-        cell: the retriever.
-        row: which question.
-    """
-    searches, evaluation = of_cells.get(id(cell)), cell.evaluation
-    if searches is None or evaluation.searches is None:
-        return []
-    table, pairs = evaluation.searches.table, list[float | None]()
-    numbers = {place: number for number, place in enumerate(searches.places) if place is not None}
-    for place in sorted(numbers):
-        # Pairs stand by document.
-        for pair in range(*np.searchsorted(table.pair_doc, (place, place + 1))):
-            gold = int(table.pair_gold[pair] - table.gold_start[row])
-            score = rounded_score(float(table.pair_score[pair]), table.threshold)
-            pairs += [numbers[place], gold, score]
-    return pairs
+    pairs: list[float | None] = []
+    number_of = {place: number for number, (_, place) in enumerate(first.values())}
+    if evaluation.searches is not None:
+        table = evaluation.searches.table
+        for place in sorted(place for place in number_of if place is not None):
+            # Pairs stand by document.
+            for pair in range(*np.searchsorted(table.pair_doc, (place, place + 1))):
+                gold = int(table.pair_gold[pair] - table.gold_start[row])
+                score = rounded_score(float(table.pair_score[pair]), table.threshold)
+                pairs += [number_of[place], gold, score]
+    docs = [doc for doc, _ in first.values()]
+    shown_as_read = None if read is None else read_numbers
+    return QuestionSearches(docs, rows, shown_as_read, None not in number_of, pairs)
 
 
 _LETTERS = {"match": "m", "no match": "n", "open": "o", "unknown": "u"}
