@@ -9,10 +9,10 @@ from kragx.agreement.change import estimate
 from kragx.agreement.change.draw import LabelledMetric, draw_lot
 from kragx.data import Doc
 from kragx.errors import UsageError
+from kragx.workshop.commands.diff_labels import LotFeed, lot_workshop
 from kragx.workshop.desk import Desk
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.standing import Copies
-from kragx.workshop.queue.draw import LotFeed, lot_workshop
 from kragx.workshop.services.judging import JudgementForm
 from kragx.workshop.state.records import Judgement, Person, new_uid
 from kragx.workshop.state.state import State

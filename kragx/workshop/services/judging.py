@@ -1,7 +1,8 @@
 """Pairs to judge, what people say of them, and what they mark as not to be shown."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -10,7 +11,7 @@ from kragx.ground.errors import UsageError
 from kragx.workshop.pairs.moved import ORIGIN
 from kragx.workshop.pairs.standing import check_fits
 from kragx.workshop.questions.words import word_places
-from kragx.workshop.queue.queue import JudgingTurn, NothingToJudge
+from kragx.workshop.queue.queue import JudgingTurn
 from kragx.workshop.services.context import (
     ClashError,
     Context,
@@ -29,10 +30,7 @@ from kragx.workshop.state.records import Judgement, Person
 
 _Span = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
 _Pair = Annotated[list[Id], Field(min_length=2, max_length=2)]
-
-
-def _listed(value: str) -> Any:
-    return foreign_json(value, strict=True)
+_AS_JSON = BeforeValidator(partial(foreign_json, strict=True))
 
 
 class NextForm(RequestForm):
@@ -42,9 +40,9 @@ class NextForm(RequestForm):
     """
 
     question: Id | None = None
-    after: Annotated[list[_Pair], BeforeValidator(_listed), Field(max_length=4)] = Field(
-        default_factory=list
-    )
+    after: Annotated[
+        list[_Pair], BeforeValidator(partial(foreign_json, strict=True)), Field(max_length=4)
+    ] = Field(default_factory=list)
 
 
 class JudgementForm(RequestForm):
@@ -111,10 +109,10 @@ class Judging:
                 context.open_question(form.question)
             besides = [(question, document) for question, document in form.after]
             turn = context.queue.next_pair(person.uid, form.question, besides)
-            if isinstance(turn, NothingToJudge):
-                return {"pair": None, "why": turn.why, **self._status(person)}
+            if isinstance(turn, str):
+                return {"pair": None, "why": turn, **self._status(person)}
             view = self.shown(turn, person)
-        return self._underlined(view)  # behind the lock, as Kiwi takes its time
+        return _underlined(view)  # behind the lock, as Kiwi takes its time
 
     def shown(self, turn: JudgingTurn, person: Person) -> Plain:
         """A pair as a person reads it, and how far the set is."""
@@ -129,12 +127,6 @@ class Judging:
             "mark": None if mark is None else {"why": mark.why, "note": mark.note},
         }
         return {"pair": pair, **self._status(person)}
-
-    def _underlined(self, view: Plain) -> Plain:
-        """The same with where the question's words stand in the text; nobody waits for Kiwi."""
-        pair = view["pair"]
-        pair["words"] = word_places(pair["question"]["text"], pair["document"]["text"])
-        return view
 
     def _moved(self, turn: JudgingTurn) -> list[str]:
         """Gold texts of before the corpus was chunked anew, which this document may hold."""
@@ -180,7 +172,18 @@ class Judging:
             # A uid that is known was sent before, and its answer got lost on the way.
             undone = state.judgement(form.uid)
             if undone is None:
-                undone = _taking_back(form.uid, state.last(person.uid), person)
+                newest = state.last(person.uid)
+                if newest is None:
+                    raise ClashError("there is nothing to take back", code="undo")
+                undone = Judgement(  # nothing is ever deleted
+                    uid=form.uid,
+                    question=newest.question,
+                    document=newest.document,
+                    person=person.uid,
+                    kind="undone",
+                    is_decision=newest.is_decision,
+                    why=newest.why,
+                )
                 state.add([undone])
             elif undone.person != person.uid or undone.kind != "undone":
                 raise ClashError("this uid is another judgement's", code="uid", field="uid")
@@ -189,22 +192,14 @@ class Judging:
                 return self.next(person)
             queue.refresh()
             view = self.shown(queue.turn(person.uid, *pair), person)
-        return self._underlined(view)
+        return _underlined(view)
 
 
-def _taking_back(uid: str, newest: Judgement | None, person: Person) -> Judgement:
-    """What is stored where a judgement is taken back: nothing is ever deleted."""
-    if newest is None:
-        raise ClashError("there is nothing to take back", code="undo")
-    return Judgement(
-        uid=uid,
-        question=newest.question,
-        document=newest.document,
-        person=person.uid,
-        kind="undone",
-        is_decision=newest.is_decision,
-        why=newest.why,
-    )
+def _underlined(view: Plain) -> Plain:
+    """The same with where the question's words stand in the text; nobody waits for Kiwi."""
+    pair = view["pair"]
+    pair["words"] = word_places(pair["question"]["text"], pair["document"]["text"])
+    return view
 
 
 def _joined_spans(spans: list[list[int]]) -> tuple[tuple[int, int], ...]:

@@ -9,7 +9,6 @@ from collections import Counter
 import pytest
 
 from kragx import evaluate, read_dataset
-from kragx.workshop.state import store as store_module
 from kragx.data.formats.format import question_record
 from kragx.data.formats.jsonl import write_records
 from kragx.errors import DataError, UsageError
@@ -20,6 +19,7 @@ from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.logs import Masker, gold_from_logs, open_workshop, read_masks
 from kragx.workshop.releases.making import query_of
 from kragx.workshop.services.context import plain_question
+from kragx.workshop.state import store as store_module
 from kragx.workshop.state.records import SuggestedDocument
 from kragx.workshop.state.state import State
 
