@@ -1,5 +1,6 @@
 """Pairs to judge, what people say of them, and what they mark as not to be shown."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Literal
@@ -18,7 +19,6 @@ from kragx.workshop.services.context import (
     Id,
     Label,
     Plain,
-    RequestForm,
     Uid,
     Words,
     get,
@@ -33,60 +33,44 @@ _Pair = Annotated[list[Id], Field(min_length=2, max_length=2)]
 _AS_JSON = BeforeValidator(partial(foreign_json, strict=True))
 
 
-class NextForm(RequestForm):
-    """Which pair to judge: of one question, or the one that is due; `after` some are judged.
+Spans = Annotated[Sequence[_Span], Field(max_length=100)]
+_After = Annotated[
+    Sequence[_Pair], BeforeValidator(partial(foreign_json, strict=True)), Field(max_length=4)
+]
 
-    These are question and document each, as JSON, in the order in which they are shown.
+
+def judgement_of(
+    context: Context,
+    person: Person,
+    uid: str,
+    question: str,
+    document: str,
+    kind: Literal["grade", "unusable", "later"],
+    grade: int | None,
+    spans: Spans,
+    note: str,
+) -> Judgement:
+    """What a person says of a pair, as it is to be stored.
+
+    Raises:
+        UnknownError: there is no such question or document.
+        GradeError, EvidenceError: of `check_fits`.
     """
-
-    question: Id | None = None
-    after: Annotated[
-        list[_Pair], BeforeValidator(partial(foreign_json, strict=True)), Field(max_length=4)
-    ] = Field(default_factory=list)
-
-
-class JudgementForm(RequestForm):
-    """What a person says of a pair; or, with a note, that its question is odd."""
-
-    uid: Uid
-    question: Id
-    document: Id
-    kind: Literal["grade", "unusable", "later", "odd"] = "grade"
-    grade: int | None = None
-    spans: Annotated[list[_Span], Field(max_length=100)] = Field(default_factory=list)
-    note: Words = ""
-
-    def judgement(self, context: Context, person: Person) -> Judgement:
-        """What is to be stored.
-
-        Raises:
-            UnknownError: there is no such question or document.
-            GradeError, EvidenceError: of `check_fits`.
-        """
-        context.question(self.question)
-        text, scale = context.document(self.document)["text"], context.workshop.settings.scale
-        if (self.kind == "grade") != (self.grade is not None):
-            raise UsageError("belongs to kind 'grade', and to no other", field="grade")
-        check_fits(self.grade, scale, self.spans, text)
-        return Judgement(
-            uid=self.uid,
-            question=self.question,
-            document=self.document,
-            person=person.uid,
-            kind="later" if self.kind == "odd" else self.kind,
-            grade=self.grade,
-            spans=_joined_spans(self.spans),
-            note=self.note,
-        )
-
-
-class UndoForm(RequestForm):
-    """The person's newest judgement is taken back."""
-
-    uid: Uid
-
-
-_ANY = NextForm()
+    context.question(question)
+    text, scale = context.document(document)["text"], context.workshop.settings.scale
+    if (kind == "grade") != (grade is not None):
+        raise UsageError("belongs to kind 'grade', and to no other", field="grade")
+    check_fits(grade, scale, spans, text)
+    return Judgement(
+        uid=uid,
+        question=question,
+        document=document,
+        person=person.uid,
+        kind=kind,
+        grade=grade,
+        spans=_joined_spans(spans),
+        note=note,
+    )
 
 
 @dataclass(frozen=True)
@@ -96,8 +80,13 @@ class Judging:
     context: Context
 
     @get("next")
-    def next(self, person: Person, form: NextForm = _ANY) -> Plain:
+    def next(self, person: Person, question: Id | None = None, after: _After = ()) -> Plain:
         """The pair that a person should judge now, or why there is none.
+
+        Args:
+            person: who judges.
+            question: only of this one; else of the one that is due.
+            after: pairs that are judged before it, in the order in which they are shown.
 
         Raises:
             UnknownError: there is no such question.
@@ -105,10 +94,10 @@ class Judging:
         context = self.context
         with context.state.lock:
             context.feed()  # a lot of labelling opens its next questions here
-            if form.question is not None:
-                context.open_question(form.question)
-            besides = [(question, document) for question, document in form.after]
-            turn = context.queue.next_pair(person.uid, form.question, besides)
+            if question is not None:
+                context.open_question(question)
+            besides = [(uid, document) for uid, document in after]
+            turn = context.queue.next_pair(person.uid, question, besides)
             if isinstance(turn, str):
                 return {"pair": None, "why": turn, **self._status(person)}
             view = self.shown(turn, person)
@@ -145,21 +134,33 @@ class Judging:
         return {"left": True}
 
     @post("judgements")
-    def judge(self, person: Person, form: JudgementForm) -> Plain:
-        """Store what a person says of a pair; then what comes next.
+    def judge(
+        self,
+        person: Person,
+        uid: Uid,
+        question: Id,
+        document: Id,
+        kind: Literal["grade", "unusable", "later", "odd"] = "grade",
+        grade: int | None = None,
+        spans: Spans = (),
+        note: Words = "",
+    ) -> Plain:
+        """Store what a person says of a pair, or that its question is odd; then what comes next.
 
         Raises:
             UnknownError, ClashError, GradeError, EvidenceError: it cannot be stored.
         """
         context = self.context
         with context.state.lock:
-            purpose = "odd" if form.kind == "odd" else ""
-            context.store(replace(form.judgement(context, person), purpose=purpose))
+            purpose = "odd" if kind == "odd" else ""
+            put_off = "later" if kind == "odd" else kind
+            said = uid, question, document, put_off, grade, spans, note
+            context.store(replace(judgement_of(context, person, *said), purpose=purpose))
         context.suggester.wake()  # what lies beside a relevant document is suggested next
         return {"stored": True, "next": self.next(person)}
 
     @post("undo")
-    def undo(self, person: Person, form: UndoForm) -> Plain:
+    def undo(self, person: Person, uid: Uid) -> Plain:
         """Take back a person's newest judgement, or mark; that pair comes again.
 
         Sent twice it takes back one.
@@ -170,13 +171,13 @@ class Judging:
         state, queue = self.context.state, self.context.queue
         with state.lock:
             # A uid that is known was sent before, and its answer got lost on the way.
-            undone = state.judgement(form.uid)
+            undone = state.judgement(uid)
             if undone is None:
                 newest = state.last(person.uid)
                 if newest is None:
                     raise ClashError("there is nothing to take back", code="undo")
                 undone = Judgement(  # nothing is ever deleted
-                    uid=form.uid,
+                    uid=uid,
                     question=newest.question,
                     document=newest.document,
                     person=person.uid,
@@ -202,7 +203,7 @@ def _underlined(view: Plain) -> Plain:
     return view
 
 
-def _joined_spans(spans: list[list[int]]) -> tuple[tuple[int, int], ...]:
+def _joined_spans(spans: Sequence[Sequence[int]]) -> tuple[tuple[int, int], ...]:
     """Stretches of a text, sorted; those that overlap or touch are one."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted((start, end) for start, end in spans):
@@ -217,16 +218,6 @@ FORBIDDEN = "forbidden"
 """The kind of what is forbidden without one."""
 
 
-class MarkForm(RequestForm):
-    """That a document must not come for a question, and as what; without that, that it may."""
-
-    uid: Uid
-    question: Id
-    document: Id
-    why: Label | None = None
-    note: Words = ""
-
-
 @dataclass(frozen=True)
 class Marks:
     """Marks, beside the grades."""
@@ -234,8 +225,16 @@ class Marks:
     context: Context
 
     @post("marks")
-    def mark(self, person: Person, form: MarkForm) -> Plain:
-        """Store that a document must not come for a question, or that it may again.
+    def mark(
+        self,
+        person: Person,
+        uid: Uid,
+        question: Id,
+        document: Id,
+        why: Label | None = None,
+        note: Words = "",
+    ) -> Plain:
+        """Store that a document must not come for a question, and as what; without that, it may.
 
         It is no judgement: what the person says of its relevance stays, and so do others' marks.
 
@@ -245,20 +244,20 @@ class Marks:
         """
         context, state = self.context, self.context.state
         with state.lock:
-            context.question(form.question)
-            context.document(form.document)
-            before = state.mark((form.question, form.document), person.uid)
+            context.question(question)
+            context.document(document)
+            before = state.mark((question, document), person.uid)
             mark = Judgement(
-                uid=form.uid,
-                question=form.question,
-                document=form.document,
+                uid=uid,
+                question=question,
+                document=document,
                 person=person.uid,
-                kind="forbidden" if form.why else "allowed",
-                why=form.why or (FORBIDDEN if before is None else before.why),
-                note=form.note,
+                kind="forbidden" if why else "allowed",
+                why=why or (FORBIDDEN if before is None else before.why),
+                note=note,
             )
             context.store(mark)
-            copies = context.copies.all(form.document)
+            copies = context.copies.all(document)
             # A mark on a copy is shown on all of them, so taking one back may leave another.
-            left = state.marked_by(person.uid, form.question, copies)
+            left = state.marked_by(person.uid, question, copies)
         return {"stored": True, "mark": left and {"why": left.why, "note": left.note}}
