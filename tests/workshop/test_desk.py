@@ -10,20 +10,9 @@ from kragx.errors import UsageError
 from kragx.workshop.desk import Desk
 from kragx.workshop.folder.starting import start
 from kragx.workshop.queue.suggestions import SuggestionSource
-from kragx.workshop.services.conflicts import DecisionForm
 from kragx.workshop.services.context import ClashError, RefusedError, UnknownError
-from kragx.workshop.services.judging import JudgementForm, MarkForm, NextForm, UndoForm
-from kragx.workshop.services.passages import DocumentForm
-from kragx.workshop.services.people import PersonForm
-from kragx.workshop.services.questions import (
-    DropForm,
-    QuestionForm,
-    QuestionsForm,
-    TemplatesForm,
-    UidsForm,
-)
-from kragx.workshop.services.releases import ReleaseForm
 from kragx.workshop.state.records import new_uid
+from kragx.workshop.web.server import form_of
 from tests.workshop.serving import grade, opened, started, written
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,12 +20,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def said(question="q1", document="refund", number=3, **fields):
     """A grade as the page sends it."""
-    return JudgementForm(**grade(question, document, number, **fields))
+    return grade(question, document, number, **fields)
 
 
 def decided(number, **fields):
     """A decision on a pair as the page sends it."""
-    return DecisionForm(**grade("q1", "refund", number, **fields))
+    return grade("q1", "refund", number, **fields)
 
 
 @pytest.fixture
@@ -61,33 +50,33 @@ def test_people_keep_their_names_and_links(desk):
 
 def test_two_of_one_name_are_refused(desk):
     """A name that is here cannot be taken again; one that has gone can."""
-    answer = desk.people.put(PersonForm(name="지민"))
+    answer = desk.people.put(name="지민")
     with pytest.raises(ClashError, match="here already"):
-        desk.people.put(PersonForm(name="지민"))
+        desk.people.put(name="지민")
     uid = answer["people"][-1]["uid"]
-    desk.people.put(PersonForm(uid=uid, state="gone"))
-    desk.people.put(PersonForm(name="지민"))
+    desk.people.put(uid=uid, state="gone")
+    desk.people.put(name="지민")
     with pytest.raises(ClashError):
-        desk.people.put(PersonForm(uid=uid, state="here"))
+        desk.people.put(uid=uid, state="here")
     with pytest.raises(ClashError, match="annotator's"):
-        desk.people.put(PersonForm(uid=desk.context.state.owner().uid, state="gone"))
+        desk.people.put(uid=desk.context.state.owner().uid, state="gone")
 
 
 def test_evidence_is_sorted_and_joined(desk, people):
     """Stretches that touch or overlap become one; offsets are Python's characters."""
     form = said(spans=[[4, 6], [0, 2], [1, 3], [6, 7]], note="앞 문장")
-    desk.judging.judge(people[1], form)
-    stored = desk.context.state.judgement(form.uid)
+    desk.judging.judge(people[1], **form)
+    stored = desk.context.state.judgement(form["uid"])
     assert (stored.spans, stored.note) == (((0, 3), (4, 7)), "앞 문장")
 
 
 def test_people_are_blind_to_each_other(desk, people):
     """Nothing that an annotator may ask has another's grade, or what suggested a document."""
     _, one, other = people
-    desk.judging.judge(one, said(number=0, note="eleven"))
+    desk.judging.judge(one, **said(number=0, note="eleven"))
     shown = [
         desk.judging.next(other),
-        desk.questions.listed(other, QuestionsForm()),
+        desk.questions.listed(other),
         desk.progress.report(other),
         desk.progress.me(other),
     ]
@@ -103,8 +92,8 @@ def test_a_mark_and_what_takes_it_back(desk, people):
     pair, state = {"question": "q1", "document": "refund"}, desk.context.state
 
     def mark(person, why, note=""):
-        form = MarkForm(uid=new_uid(), why=why, note=note, **pair)
-        return [desk.marks.mark(person, form) for _ in range(2)][1]["mark"]
+        form = {"uid": new_uid(), "why": why, "note": note, **pair}
+        return [desk.marks.mark(person, **form) for _ in range(2)][1]["mark"]
 
     assert mark(one, "tenant", "남의 것") == {"why": "tenant", "note": "남의 것"}
     assert len(state.marked[one.uid]) == 1
@@ -113,32 +102,32 @@ def test_a_mark_and_what_takes_it_back(desk, people):
     assert mark(owner, "stale") == {"why": "stale", "note": ""}
     assert mark(one, None) is None
     assert state.mark(("q1", "refund"), owner.uid).why == "stale"
-    back = desk.judging.undo(one, UndoForm(uid=new_uid()))["pair"]
+    back = desk.judging.undo(one, uid=new_uid())["pair"]
     assert (back["mark"], back["mine"]) == ({"why": "tenant", "note": "남의 것"}, None)
-    desk.judging.judge(one, said(number=1))
-    assert desk.judging.undo(one, UndoForm(uid=new_uid()))["pair"]["mark"]["why"] == "tenant"
-    assert desk.judging.undo(one, UndoForm(uid=new_uid()))["pair"]["mark"] is None
+    desk.judging.judge(one, **said(number=1))
+    assert desk.judging.undo(one, uid=new_uid())["pair"]["mark"]["why"] == "tenant"
+    assert desk.judging.undo(one, uid=new_uid())["pair"]["mark"] is None
     with pytest.raises(ClashError, match="nothing to take back"):
-        desk.judging.undo(one, UndoForm(uid=new_uid()))
+        desk.judging.undo(one, uid=new_uid())
     with pytest.raises(UnknownError):
-        desk.marks.mark(one, MarkForm(uid=new_uid(), question="q1", document="none", why="x"))
+        desk.marks.mark(one, uid=new_uid(), question="q1", document="none", why="x")
     assert desk.conflicts.listed() == {"conflicts": []}
 
 
 def test_a_conflict_is_decided_and_both_originals_stay(desk, people):
     """Two who differ are shown side by side until somebody decides; undone, it is open again."""
     owner, one, other = people
-    desk.judging.judge(one, said(number=0, note="no"))
+    desk.judging.judge(one, **said(number=0, note="no"))
     assert desk.conflicts.listed() == {"conflicts": []}  # a file's grade is no second opinion
-    desk.judging.judge(other, said(number=3))
+    desk.judging.judge(other, **said(number=3))
     (conflict,) = desk.conflicts.listed()["conflicts"]
     assert {vote["person"]["name"]: vote["grade"] for vote in conflict["judgements"]} == {
         "지민": 0,
         "서연": 3,
     }
-    assert desk.conflicts.decide(owner, decided(2))["conflicts"] == []
+    assert desk.conflicts.decide(owner, **decided(2))["conflicts"] == []
     assert desk.context.state.newest(("q1", "refund"), one.uid).grade == 0
-    desk.judging.undo(owner, UndoForm(uid=new_uid()))
+    desk.judging.undo(owner, uid=new_uid())
     assert len(desk.conflicts.listed()["conflicts"]) == 1
 
 
@@ -150,8 +139,8 @@ def test_evidence_stands_only_on_the_text_that_it_was_marked_on(tmp_path):
     start(tmp_path / "shop", corpus=corpus, questions=questions)
     with opened(tmp_path / "shop") as desk:
         one, other = desk.people.annotator("지민"), desk.people.annotator("서연")
-        desk.judging.judge(one, said(document="short", number=3, spans=[[4, 6]]))
-        desk.judging.judge(other, said(document="long", number=0, spans=[[0, 5]]))
+        desk.judging.judge(one, **said(document="short", number=3, spans=[[4, 6]]))
+        desk.judging.judge(other, **said(document="long", number=0, spans=[[0, 5]]))
         (conflict,) = desk.conflicts.listed()["conflicts"]
         of_each = {own["person"]["name"]: own for own in conflict["judgements"]}
         marked = texts[conflict["document"]["id"]]
@@ -178,10 +167,10 @@ def test_how_many_pairs_a_second_person_judges_as_well(shop, twice, seconds):
     with opened(shop) as desk:
         one, other = desk.people.annotator("지민"), desk.people.annotator("서연")
         while pair := desk.judging.next(one)["pair"]:
-            desk.judging.judge(one, said(pair["question"]["uid"], pair["document"]["id"]))
+            desk.judging.judge(one, **said(pair["question"]["uid"], pair["document"]["id"]))
         n = 0
         while pair := desk.judging.next(other)["pair"]:
-            desk.judging.judge(other, said(pair["question"]["uid"], pair["document"]["id"]))
+            desk.judging.judge(other, **said(pair["question"]["uid"], pair["document"]["id"]))
             n += 1
     assert n == seconds
 
@@ -191,9 +180,9 @@ def test_agreement_by_hand(desk, people):
     owner, one, other = people
     for number in range(10):
         uid = f"q-{number:08}"
-        desk.questions.put(owner, QuestionForm(uid=uid, text=f"질문 {number}", sources=["refund"]))
+        desk.questions.put(owner, uid=uid, text=f"질문 {number}", sources=["refund"])
         for person in (one, other):
-            desk.judging.judge(person, said(uid, "refund", 3 * (number % 2)))
+            desk.judging.judge(person, **said(uid, "refund", 3 * (number % 2)))
         alpha = desk.progress.agreement()
         assert (alpha["pairs"], alpha["questions"], alpha["least"]) == (number + 1, number + 1, 10)
         assert alpha["value"] == (1.0 if number == 9 else None)
@@ -203,102 +192,99 @@ def test_an_odd_question_is_told_to_the_owner_alone(desk, people):
     """Another question comes next; the owner reads who said what until the question is changed."""
     owner, one, other = people
     fields = {"question": "q1", "document": "refund", "note": "무엇을 묻는지?"}
-    form = JudgementForm(uid=new_uid(), kind="odd", **fields)
-    answer = desk.judging.judge(one, form)
+    form = {"uid": new_uid(), "kind": "odd", **fields}
+    answer = desk.judging.judge(one, **form)
     assert answer["next"]["pair"]["question"]["uid"] == "q2"
-    assert desk.judging.judge(one, form)["stored"]  # sent again
-    shown = {row["uid"]: row for row in desk.questions.listed(owner, QuestionsForm())["questions"]}
+    assert desk.judging.judge(one, **form)["stored"]  # sent again
+    shown = {row["uid"]: row for row in desk.questions.listed(owner)["questions"]}
     assert shown["q1"]["odd"] == [{"person": "지민", "note": "무엇을 묻는지?"}]
     assert shown["q2"]["odd"] == []
-    assert all(
-        "odd" not in row for row in desk.questions.listed(other, QuestionsForm())["questions"]
-    )
-    desk.questions.put(owner, QuestionForm(uid="q1", text="환불은 며칠 안에?"))
-    shown = {row["uid"]: row for row in desk.questions.listed(owner, QuestionsForm())["questions"]}
+    assert all("odd" not in row for row in desk.questions.listed(other)["questions"])
+    desk.questions.put(owner, uid="q1", text="환불은 며칠 안에?")
+    shown = {row["uid"]: row for row in desk.questions.listed(owner)["questions"]}
     assert shown["q1"]["odd"] == []
 
 
 def test_the_grade_a_person_changes_is_the_newer_one(desk, people):
     """Two tabs: the second grade counts, undo in either takes it back, and then the first."""
     _, one, _ = people
-    desk.judging.judge(one, said(number=1))
-    desk.judging.judge(one, said(number=3))
+    desk.judging.judge(one, **said(number=1))
+    desk.judging.judge(one, **said(number=3))
     assert desk.context.state.newest(("q1", "refund"), one.uid).grade == 3
-    again = desk.judging.undo(one, UndoForm(uid=new_uid()))
+    again = desk.judging.undo(one, uid=new_uid())
     assert again["pair"]["mine"]["grade"] == 1
-    desk.judging.undo(one, UndoForm(uid=new_uid()))
+    desk.judging.undo(one, uid=new_uid())
     with pytest.raises(ClashError, match="nothing"):
-        desk.judging.undo(one, UndoForm(uid=new_uid()))
+        desk.judging.undo(one, uid=new_uid())
 
 
 def test_an_undo_is_of_whose_it_is(desk, people):
     """One's undo leaves the other's grade, and its uid is nobody else's."""
     _, one, other = people
-    desk.judging.judge(one, said(number=1))
-    desk.judging.judge(other, said(number=1))
+    desk.judging.judge(one, **said(number=1))
+    desk.judging.judge(other, **said(number=1))
     uid = new_uid()
-    desk.judging.undo(one, UndoForm(uid=uid))
+    desk.judging.undo(one, uid=uid)
     assert desk.context.state.newest(("q1", "refund"), other.uid).grade == 1
     with pytest.raises(ClashError):
-        desk.judging.undo(other, UndoForm(uid=uid))
+        desk.judging.undo(other, uid=uid)
 
 
 def test_a_uid_is_one_judgement(desk, people):
     """The same again is stored once; another person's, or other words, are refused."""
     _, one, other = people
     form = said(number=1)
-    assert desk.judging.judge(one, form)["stored"]
-    assert desk.judging.judge(one, form)["stored"]
+    assert desk.judging.judge(one, **form)["stored"]
+    assert desk.judging.judge(one, **form)["stored"]
     assert len(desk.context.state.history[one.uid]) == 1
     with pytest.raises(ClashError):
-        desk.judging.judge(other, form)
+        desk.judging.judge(other, **form)
     with pytest.raises(ClashError):
-        desk.judging.judge(one, form.model_copy(update={"grade": 2}))
+        desk.judging.judge(one, **form | {"grade": 2})
 
 
 def test_a_question_that_was_dropped_is_not_judged(desk, people):
     """Who judges meanwhile is told; what was stored before may be repeated, and undone."""
     owner, one, _ = people
     form = said(number=1)
-    desk.judging.judge(one, form)
-    desk.questions.drop(owner, DropForm(uid="q1", why="twice"))
-    assert desk.judging.judge(one, form)["stored"]
+    desk.judging.judge(one, **form)
+    desk.questions.drop(owner, uid="q1", why="twice")
+    assert desk.judging.judge(one, **form)["stored"]
     with pytest.raises(ClashError, match="dropped"):
-        desk.judging.judge(one, said(number=2))
+        desk.judging.judge(one, **said(number=2))
     with pytest.raises(ClashError, match="dropped"):
-        desk.judging.next(one, NextForm(question="q1"))
-    assert desk.judging.undo(one, UndoForm(uid=new_uid()))["pair"]["question"]["uid"] == "q2"
+        desk.judging.next(one, question="q1")
+    assert desk.judging.undo(one, uid=new_uid())["pair"]["question"]["uid"] == "q2"
 
 
 def test_questions_are_changed_by_their_writers_and_the_owner(desk, people):
     """An annotator's own, not another's; the owner's every one. What is dropped stays listed."""
     owner, one, other = people
-    mine = desk.questions.put(one, QuestionForm(text=" 반품은? ", sources=["refund"]))["question"]
+    sent = form_of(desk.questions.put)(text=" 반품은? ", sources=["refund"])
+    mine = desk.questions.put(one, **vars(sent))["question"]
     assert (mine["text"], mine["sources"]) == ("반품은?", ["refund"])
-    changed = QuestionForm(uid=mine["uid"], text="반품은 되나요?", query_type="lookup")
+    changed = {"uid": mine["uid"], "text": "반품은 되나요?", "query_type": "lookup"}
     with pytest.raises(RefusedError):
-        desk.questions.put(other, changed)
-    desk.questions.put(one, changed)
-    desk.questions.put(owner, changed.model_copy(update={"difficulty": "easy"}))
+        desk.questions.put(other, **changed)
+    desk.questions.put(one, **changed)
+    desk.questions.put(owner, **changed, difficulty="easy")
     question = desk.context.state.questions[mine["uid"]]
     assert (question.person, question.difficulty) == (one.uid, "easy")
     with pytest.raises(RefusedError):
-        desk.questions.drop(other, DropForm(uid=mine["uid"]))
-    desk.questions.drop(one, DropForm(uid=mine["uid"]))
-    states = {
-        q["uid"]: q["state"] for q in desk.questions.listed(owner, QuestionsForm())["questions"]
-    }
+        desk.questions.drop(other, uid=mine["uid"])
+    desk.questions.drop(one, uid=mine["uid"])
+    states = {q["uid"]: q["state"] for q in desk.questions.listed(owner)["questions"]}
     assert states == {"q1": "open", "q2": "open", mine["uid"]: "dropped"}
 
 
 def test_the_same_question_twice(desk, people):
     """Sent again by the same person it is one; another person is told."""
     _, one, other = people
-    form = QuestionForm(text="반품은 되나요?")
-    first = desk.questions.put(one, form)
-    assert desk.questions.put(one, form) == first
+    form = {"text": "반품은 되나요?"}
+    first = desk.questions.put(one, **form)
+    assert desk.questions.put(one, **form) == first
     with pytest.raises(ClashError, match="same words"):
-        desk.questions.put(other, form)
+        desk.questions.put(other, **form)
 
 
 def test_what_is_not_there_is_said(desk, people):
@@ -306,27 +292,27 @@ def test_what_is_not_there_is_said(desk, people):
     _, one, _ = people
     for form in (said("q9"), said(document="nothing")):
         with pytest.raises(UnknownError):
-            desk.judging.judge(one, form)
+            desk.judging.judge(one, **form)
     with pytest.raises(UnknownError):
-        desk.questions.put(one, QuestionForm(text="x", sources=["nothing"]))
+        desk.questions.put(one, text="x", sources=["nothing"])
     with pytest.raises(UnknownError):
-        desk.passages.document(DocumentForm(document="refund:0-1000"))
+        desk.passages.document(document="refund:0-1000")
 
 
 def test_a_stretch_of_a_document_is_a_document(desk, people):
     """As gold sets name them: it can be judged, and its text is the stretch's."""
     _, one, _ = people
-    assert desk.passages.document(DocumentForm(document="refund:0-3"))["text"] == "환불은"
-    assert desk.judging.judge(one, said(document="refund:0-3", spans=[[0, 2]]))["stored"]
+    assert desk.passages.document(document="refund:0-3")["text"] == "환불은"
+    assert desk.judging.judge(one, **said(document="refund:0-3", spans=[[0, 2]]))["stored"]
     with pytest.raises(UsageError, match="3 characters"):
-        desk.judging.judge(one, said(document="refund:0-3", spans=[[0, 4]]))
+        desk.judging.judge(one, **said(document="refund:0-3", spans=[[0, 4]]))
 
 
 def test_the_leak_of_a_question(desk, people):
     """What is copied from its source whole has 1; without sources there is none."""
     owner = people[0]
-    desk.questions.put(owner, QuestionForm(text="The warranty covers", sources=["warranty"]))
-    answer = desk.questions.listed(owner, QuestionsForm())
+    desk.questions.put(owner, text="The warranty covers", sources=["warranty"])
+    answer = desk.questions.listed(owner)
     assert [question["leak"] for question in answer["questions"]] == [0.0, 0.0, 1.0]
     assert answer["leak"] == {"mean": pytest.approx(1 / 3), "target": None}
 
@@ -337,10 +323,10 @@ def test_two_processes_see_each_other(any_shop):
         person = one.people.annotator("지민")
         other.context.state.refresh()
         form = said(number=2)
-        one.judging.judge(person, form)
+        one.judging.judge(person, **form)
         other.context.state.refresh()
         assert other.context.state.owner() == one.context.state.owner()
-        assert other.judging.judge(person, form)["stored"]
+        assert other.judging.judge(person, **form)["stored"]
         assert len(other.context.state.history[person.uid]) == 1
 
 
@@ -353,7 +339,7 @@ def test_many_at_once_lose_nothing(any_shop):
 
         def judge(name):
             for number, form in enumerate(forms[name]):
-                (one, other)[number % 2].judging.judge(holders[name], form)
+                (one, other)[number % 2].judging.judge(holders[name], **form)
 
         threads = [threading.Thread(target=judge, args=(name,)) for name in forms]
         for thread in threads:
@@ -364,7 +350,7 @@ def test_many_at_once_lose_nothing(any_shop):
             desk.context.state.refresh()
             for name, own in forms.items():
                 history = desk.context.state.history[holders[name].uid]
-                assert sorted(row.uid for row in history) == sorted(form.uid for form in own)
+                assert sorted(row.uid for row in history) == sorted(form["uid"] for form in own)
 
 
 SAME = [
@@ -391,8 +377,8 @@ def test_a_name_written_otherwise_is_the_same_persons(desk, name):
     one = desk.people.annotator("Jimin Park")
     assert desk.people.annotator(name) == one
     with pytest.raises(ClashError, match="is here already"):
-        desk.people.put(PersonForm(name=name))
-    desk.people.put(PersonForm(uid=one.uid, name=name))  # their own may be written anew
+        desk.people.put(name=name)
+    desk.people.put(uid=one.uid, name=name)  # their own may be written anew
 
 
 @pytest.mark.parametrize("name", ALIKE)
@@ -402,7 +388,7 @@ def test_a_name_that_looks_like_anothers_is_refused(desk, name):
     with pytest.raises(UsageError, match="--annotator"):
         desk.people.annotator(name)
     with pytest.raises(ClashError, match="looks like"):
-        desk.people.put(PersonForm(name=name))
+        desk.people.put(name=name)
     for other in ("Jimin Pak", "Jim\u00edn Park", "지민", "지만", "\u0416\u0438\u043c\u0438\u043d"):
         assert desk.people.annotator(other).name == other
 
@@ -412,15 +398,15 @@ def test_nobody_else_has_the_owners_name(desk):
     with pytest.raises(UsageError, match="--annotator: 'owner' is whose workshop"):
         desk.people.annotator("owner")
     owner = desk.context.state.owner()
-    desk.people.put(PersonForm(uid=owner.uid, name="지민"))
+    desk.people.put(uid=owner.uid, name="지민")
     with pytest.raises(ClashError, match="here already"):
-        desk.people.put(PersonForm(name="owner"))
-    desk.people.put(PersonForm(uid=owner.uid, name="owner"))
+        desk.people.put(name="owner")
+    desk.people.put(uid=owner.uid, name="owner")
 
 
 def test_releases_that_were_changed_are_told_apart(desk):
     """The page has a sentence for what is wrong with their files."""
-    made = desk.releases.release(desk.context.state.owner(), ReleaseForm())
+    made = desk.releases.release(desk.context.state.owner())
     path = desk.context.workshop.folder / made["file"]
     path.chmod(0o644)
     path.write_text(path.read_text("utf-8").replace('"query": "', '"query": "x'), "utf-8")
@@ -436,13 +422,13 @@ def test_a_release_is_written_and_listed(desk):
     coming = desk.releases.listed()
     assert coming["releases"] == []
     assert (coming["next"]["version"], coming["next"]["questions"]) == (1, 2)
-    made = desk.releases.release(owner, ReleaseForm(note="first"))
+    made = desk.releases.release(owner, note="first")
     assert (made["version"], made["file"]) == ("v1", "gold_v1.jsonl")
     assert [row["person"] for row in made["releases"]] == ["owner"]
     assert (desk.context.workshop.folder / "gold_v1.jsonl").exists()
     with pytest.raises(ClashError, match="nothing has changed"):
-        desk.releases.release(owner, ReleaseForm())
-    desk.questions.put(owner, QuestionForm(text="배송비는 누가 내나요?"))
+        desk.releases.release(owner)
+    desk.questions.put(owner, text="배송비는 누가 내나요?")
     coming = desk.releases.listed()["next"]
     assert coming["lacks"] == [{"what": "not judged", "n": 1, "name": ""}]
     assert coming["is_ready"]
@@ -452,11 +438,9 @@ def test_a_release_is_written_and_listed(desk):
 def test_progress_by_hand(desk, people):
     """Of two questions one type each; nothing of others for an annotator."""
     owner, one, _ = people
-    desk.questions.put(owner, QuestionForm(uid="q1", text="환불은?", query_type="lookup"))
-    desk.judging.judge(one, said("q1", "warranty", 2))
-    desk.judging.judge(
-        one, JudgementForm(uid=new_uid(), question="q2", document="warranty", kind="later")
-    )
+    desk.questions.put(owner, uid="q1", text="환불은?", query_type="lookup")
+    desk.judging.judge(one, **said("q1", "warranty", 2))
+    desk.judging.judge(one, uid=new_uid(), question="q2", document="warranty", kind="later")
     shown = desk.progress.report(owner)
     assert {name: shown["totals"][name] for name in ("questions", "pairs", "mine")} == {
         "questions": 2,
@@ -495,7 +479,7 @@ def test_what_goes_wrong_behind_is_said_once(shop):
 def test_progress_tells_people_of_their_own_work_alone(desk, people):
     """The owner sees who has judged how much and what the sample says; others what is theirs."""
     owner, one, _ = people
-    desk.judging.judge(one, said(number=2))
+    desk.judging.judge(one, **said(number=2))
     shown = desk.progress.report(owner)
     assert shown["totals"]["judged"] == 1
     assert {"by", "leak", "decides"} <= shown.keys()
@@ -511,11 +495,11 @@ def test_progress_tells_people_of_their_own_work_alone(desk, people):
 def test_a_decision_is_work_of_the_owner(desk, people):
     """A pair that somebody judged and decided counts once."""
     owner, one, other = people
-    desk.judging.judge(one, said(number=0))
-    desk.judging.judge(other, said(number=3))
-    desk.conflicts.decide(owner, decided(2))
+    desk.judging.judge(one, **said(number=0))
+    desk.judging.judge(other, **said(number=3))
+    desk.conflicts.decide(owner, **decided(2))
     assert desk.progress.report(owner)["totals"]["mine"] == 1
-    desk.judging.judge(owner, said(number=2))
+    desk.judging.judge(owner, **said(number=2))
     assert desk.progress.report(owner)["totals"]["mine"] == 1
 
 
@@ -525,8 +509,8 @@ def test_no_document_is_read_again_for_questions_from_templates(tmp_path, monkey
     read = []
     monkeypatch.setattr("kragx.data.corpus._entries", lambda *of: read.append(of) or entries(*of))
     with opened(folder) as desk:
-        first = desk.questions.drafts(TemplatesForm(n=6))
-        assert desk.questions.drafts(TemplatesForm(n=6)) == first
+        first = desk.questions.drafts(n=6)
+        assert desk.questions.drafts(n=6) == first
     assert len(read) == 1
 
 
@@ -535,20 +519,20 @@ def test_questions_from_templates_are_looked_at_before_they_are_stored(tmp_path)
     folder = started(tmp_path, corpus=ROOT / "examples/data/shop_en/corpus.jsonl", gold=None)
     with opened(folder) as desk:
         owner, before = desk.context.state.owner(), len(desk.context.state.questions)
-        made = desk.questions.drafts(TemplatesForm(n=6))
+        made = desk.questions.drafts(n=6)
         shown = made["questions"]
         assert len(shown) == 6
         assert len(desk.context.state.questions) == before
         taken = [one["uid"] for one in shown[:2]]
-        assert desk.questions.add_drafts(owner, UidsForm(uids=taken)) == {"added": 2}
-        assert desk.questions.add_drafts(owner, UidsForm(uids=taken)) == {"added": 0}
+        assert desk.questions.add_drafts(owner, uids=taken) == {"added": 2}
+        assert desk.questions.add_drafts(owner, uids=taken) == {"added": 0}
         own = desk.context.state.questions[taken[0]]
         assert (own.origin, own.text, own.person) == ("template", shown[0]["text"], owner.uid)
         assert set(desk.context.state.candidates[own.uid]) == set(own.sources) != set()
-        again = desk.questions.drafts(TemplatesForm(n=6))["questions"]
+        again = desk.questions.drafts(n=6)["questions"]
         assert not {one["uid"] for one in again} & {*taken}
         with pytest.raises(ClashError, match="not made last"):
-            desk.questions.add_drafts(owner, UidsForm(uids=[shown[5]["uid"] + "x"]))
+            desk.questions.add_drafts(owner, uids=[shown[5]["uid"] + "x"])
 
 
 def test_how_many_questions_are_odd_is_counted_for_the_owner(desk, people):
@@ -556,6 +540,6 @@ def test_how_many_questions_are_odd_is_counted_for_the_owner(desk, people):
     owner = desk.context.state.owner()
     assert desk.progress.me(owner)["counts"]["odd"] == 0
     for person in people[1:]:
-        desk.judging.judge(person, said(kind="odd", grade=None))
+        desk.judging.judge(person, **said(kind="odd", grade=None))
     assert desk.progress.me(owner)["counts"]["odd"] == 1
     assert "odd" not in desk.progress.me(people[1])["counts"]

@@ -9,11 +9,10 @@ from kragx.agreement.change import estimate
 from kragx.agreement.change.draw import LabelledMetric, draw_lot
 from kragx.data import Doc
 from kragx.errors import UsageError
+from kragx.workshop.commands.diff_labels import LotFeed, lot_workshop
 from kragx.workshop.desk import Desk
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.standing import Copies
-from kragx.workshop.queue.draw import LotFeed, lot_workshop
-from kragx.workshop.services.judging import JudgementForm
 from kragx.workshop.state.records import Judgement, Person, new_uid
 from kragx.workshop.state.state import State
 from tests.agreement.change.test_lot import asked
@@ -46,8 +45,8 @@ class Bench:
     def say(self, pair, grade=None, kind="grade", person=None):
         """What somebody says of a pair."""
         fields = {"uid": new_uid(), "question": pair[0], "document": pair[1]}
-        form = JudgementForm(**fields, kind=kind, grade=grade)
-        self.desk.judging.judge(person or self.owner, form)
+        form = {**fields, "kind": kind, "grade": grade}
+        self.desk.judging.judge(person or self.owner, **form)
 
 
 @pytest.fixture
@@ -119,8 +118,8 @@ def test_copies_are_judged_once(tmp_path):
             pair = desk.judging.next(state.owner())["pair"]
             said = {"question": pair["question"]["uid"], "document": pair["document"]["id"]}
             grade = 0 if said["document"] == "a" else 3
-            form = JudgementForm(uid=new_uid(), **said, kind="grade", grade=grade)
-            desk.judging.judge(state.owner(), form)
+            form = {"uid": new_uid(), **said, "kind": "grade", "grade": grade}
+            desk.judging.judge(state.owner(), **form)
         assert desk.judging.next(state.owner())["pair"] is None
         assert feed.difference().counts["n_labelled"] == 2
         assert feed.difference().difference == 0

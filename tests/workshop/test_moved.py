@@ -13,7 +13,6 @@ from kragx.workshop.folder.starting import start
 from kragx.workshop.moving import move
 from kragx.workshop.pairs.standing import Copies
 from kragx.workshop.releases.making import ready
-from kragx.workshop.services.judging import JudgementForm
 from kragx.workshop.state.state import State
 from tests.workshop.serving import grade, opened, written
 
@@ -77,7 +76,7 @@ def held(desk):
 
 def say(desk, person, document, number, question="q1"):
     """Judge a pair."""
-    desk.judging.judge(person, JudgementForm(**grade(question, document, number)))
+    desk.judging.judge(person, **grade(question, document, number))
 
 
 @pytest.mark.integration

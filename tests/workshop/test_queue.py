@@ -10,7 +10,7 @@ import pytest
 from kragx.data import Doc
 from kragx.workshop.pairs.candidates import LabellingPlan, asking_uid
 from kragx.workshop.pairs.standing import Copies
-from kragx.workshop.queue.queue import JudgingTurn, NothingToJudge, Queue, stopping_estimate
+from kragx.workshop.queue.queue import JudgingTurn, Queue, stopping_estimate
 from kragx.workshop.state.records import Judgement, Person, Question, SuggestedDocument, now
 from kragx.workshop.state.state import State
 from kragx.workshop.state.store import RecordStore
@@ -118,7 +118,7 @@ def test_nobody_is_shown_what_another_is_looking_at(state):
     queue = opened(state, {"q": ["ab", "ba"]})
     one, other = pair(queue.next_pair("p")), pair(queue.next_pair("r"))
     assert {one, other} == {("q", "a"), ("q", "b")}
-    assert queue.next_pair("s") == NothingToJudge("with others")
+    assert queue.next_pair("s") == "with others"
     for leases in queue._leases.values():
         leases.update(dict.fromkeys(leases, 0.0))  # ten minutes later
     assert isinstance(queue.next_pair("s"), JudgingTurn)
@@ -128,12 +128,12 @@ def test_who_leaves_gives_back_what_they_were_shown(state):
     """At once, not after ten minutes; what all have judged is not said to be with somebody."""
     queue = opened(state, {"q": ["a", "a"]})
     assert pair(queue.next_pair("p")) == ("q", "a")
-    assert queue.next_pair("r") == NothingToJudge("with others")
+    assert queue.next_pair("r") == "with others"
     queue.leave("p")
     queue.leave("nobody")
     assert pair(queue.next_pair("r")) == ("q", "a")
     say(queue, "r", JudgingTurn("q", "a"), 1)
-    assert queue.next_pair("p") == NothingToJudge("all judged")
+    assert queue.next_pair("p") == "all judged"
 
 
 def test_orders_of_people_differ_and_each_is_shown_all(state):
@@ -149,7 +149,7 @@ def test_orders_of_people_differ_and_each_is_shown_all(state):
     assert sorted(first) == sorted(second)
     assert first != second
     assert first != sorted(first)
-    assert queue.next_pair("s") == NothingToJudge("all judged")  # two have
+    assert queue.next_pair("s") == "all judged"  # two have
 
 
 @pytest.mark.integration
@@ -185,7 +185,7 @@ def test_later_comes_last(state):
     assert pair(again) == pair(late)
     assert again.mine.kind == "later"
     say(queue, "p", again, 2)
-    assert queue.next_pair("p") == NothingToJudge("all judged")
+    assert queue.next_pair("p") == "all judged"
 
 
 def test_conflicts_and_decisions_are_not_shown(state):
@@ -193,7 +193,7 @@ def test_conflicts_and_decisions_are_not_shown(state):
     queue = opened(state, {"q": ["a", "a"]}, LabellingPlan(1, PLAN.retrievers, twice=1.0))
     for person, grade in (("p", 0), ("r", 2)):
         say(queue, person, queue.next_pair(person), grade)
-    assert queue.next_pair("s") == NothingToJudge("all judged")
+    assert queue.next_pair("s") == "all judged"
     assert not any(candidate.standing.is_known for candidate in queue.pools["q"])
 
 
@@ -212,8 +212,8 @@ def test_dropped_questions_and_lost_documents_are_not_shown(state):
     dropped = Question(uid="p", person="o", text="question p", state="dropped")
     state.add([dropped, SuggestedDocument(question="q", document="lost", origin="moved")])
     assert {pair(turn) for turn in all_turns(queue, "p")} == {("q", "a"), ("q", "b")}
-    assert queue.next_pair("p", question="p") == NothingToJudge("no questions")
-    assert Queue(state, {}, Copies({}), PLAN).next_pair("p") == NothingToJudge("no documents")
+    assert queue.next_pair("p", question="p") == "no questions"
+    assert Queue(state, {}, Copies({}), PLAN).next_pair("p") == "no documents"
 
 
 def test_old_answers_are_not_suggested(state):
@@ -221,7 +221,7 @@ def test_old_answers_are_not_suggested(state):
     queue = opened(state, {"q": ["ab", "ba"]})
     say(queue, "p", JudgingTurn("q", "a"), 2)
     state.add([Question(uid="q", person="o", text="another question")])
-    assert queue.next_pair("r") == NothingToJudge("all judged")  # what was judged stays known
+    assert queue.next_pair("r") == "all judged"  # what was judged stays known
     assert [*queue.pools["q"].candidates] == ["a"]
     assert not queue.pools["q"].is_compared
 
@@ -231,7 +231,7 @@ def test_one_question_alone(state):
     queue = opened(state, {"q": ["ab", "ba"], "p": ["cd", "dc"]})
     assert pair(queue.next_pair("p", question="p"))[0] == "p"
     assert pair(queue.next_pair("p", question="q"))[0] == "q"
-    assert queue.next_pair("p", question="none") == NothingToJudge("no questions")
+    assert queue.next_pair("p", question="none") == "no questions"
 
 
 def test_without_retrievers_each_question_gets_a_first_relevant_document(state):
@@ -308,7 +308,7 @@ def test_what_is_fetched_far_ahead_is_still_anybodys(state):
     queue.leave("r")
     say(queue, "p", first, 0)
     queue.next_pair("p", besides=[pair(second), pair(third)])
-    assert queue.next_pair("r") == NothingToJudge("with others")
+    assert queue.next_pair("r") == "with others"
 
 
 def test_a_page_that_is_left_open_keeps_the_last_pairs_from_nobody(state, monkeypatch):
@@ -318,14 +318,14 @@ def test_a_page_that_is_left_open_keeps_the_last_pairs_from_nobody(state, monkey
     queue = opened(state, {"q": ["ab", "ab"]})
     first = queue.next_pair("p")
     ahead = queue.next_pair("p", besides=[pair(first)])
-    assert queue.next_pair("r") == NothingToJudge("with others")
+    assert queue.next_pair("r") == "with others"
     clock[0] += 119
-    assert queue.next_pair("r") == NothingToJudge("with others")
+    assert queue.next_pair("r") == "with others"
     clock[0] += 2
     turn = queue.next_pair("r")
     assert pair(turn) in {pair(first), pair(ahead)}
     say(queue, "p", first, 0)  # who comes back is heard as well
-    assert isinstance(queue.next_pair("p"), JudgingTurn | NothingToJudge)
+    assert isinstance(queue.next_pair("p"), JudgingTurn | str)
 
 
 def test_an_odd_question_is_put_off_with_all_its_pairs(state):

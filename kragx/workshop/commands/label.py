@@ -79,8 +79,10 @@ def label(
     from kragx.workshop.folder.folder import FILE, Workshop
 
     if str(file) == "-" or file.suffix == ".gz":
-        problem = "labels go into a file, as they are kept while you work; name one, without .gz"
-        raise UsageError("{file}: {why}", file=file, why=problem)
+        raise UsageError(
+            "{file}: labels go into a file, as they are kept while you work; name one, without .gz",
+            file=file,
+        )
     sample_file = sample_path(file)
     sample = read_sample(sample_file) if sample_file.exists() else None
     kept_scale = sample and sample.settings.get("scale")
@@ -97,7 +99,12 @@ def label(
         )
     folder = file.with_name(f"{file.name}.workshop")
     is_made = (folder / FILE).exists()
-    _check_workshop(file, folder, is_made=is_made, has_sample=sample is not None)
+    if is_made and sample is None:
+        problem = "is the workshop of a sample that is gone"
+        raise UsageError(problem, field=str(folder), remedy="remove it to draw anew")
+    if not is_made and file.exists() and file.stat().st_size:
+        problem = "holds labels, and the workshop that they were given in is not beside it"
+        raise UsageError(problem, field=str(file), remedy="name another file for new ones")
     if sample is not None:
         say(message("going on with the sample in {path}; remove it to draw anew", path=sample_file))
     else:
@@ -120,14 +127,8 @@ def label(
             seed=seed,
             weights=weights,
         )
-        settings = {**sample.settings, "scale": scale_text}
-        if named is not None:
-            is_same = (grades.low, grades.high) == (0, named.top)
-            words = {str(grade): text for grade, text in named.grades.items() if text}
-            settings["grades"] = words if is_same else {}
-        elif store is not None and _has_own_rubric(store):
-            settings["grades"] = {}
-        sample = replace(sample, settings=settings)
+        wording = _wording(named, grades.high, store)
+        sample = replace(sample, settings={**sample.settings, "scale": scale_text, **wording})
         # What no workshop can be made of is said before the sample is written.
         starting.scale_of(sample, "en")
         starting.documents_of(sample)
@@ -140,18 +141,8 @@ def label(
         serve(opened, port, browser=browser)
     finally:
         n, n_items = _write(file, sample, opened), len(sample.items)
-        progress_text = message("{n} of {of} labelled, in {path}", n=n, of=n_items, path=file)
-        say(joined("; ", [progress_text, "" if n >= n_items else message("run again to go on")]))
-
-
-def _check_workshop(file: Path, folder: Path, *, is_made: bool, has_sample: bool) -> None:
-    """Refuse labels without the workshop that they are of, and a workshop without its sample."""
-    if not is_made and file.exists() and file.stat().st_size:
-        problem = "holds labels, and the workshop that they were given in is not beside it"
-        raise UsageError(problem, field=str(file), remedy="name another file for new ones")
-    if is_made and not has_sample:
-        problem = "is the workshop of a sample that is gone"
-        raise UsageError(problem, field=str(folder), remedy="remove it to draw anew")
+        labelled = message("{n} of {of} labelled, in {path}", n=n, of=n_items, path=file)
+        say(joined("; ", [labelled, "" if n >= n_items else message("run again to go on")]))
 
 
 def _write(file: Path, sample: Sample, workshop: "Workshop", *, is_first: bool = False) -> int:
@@ -196,11 +187,18 @@ def _asked(rubric: Rubric | None, store: str | None) -> Ask:
     return "relevance" if rubric is None else cast("Ask", rubric.asks)
 
 
-def _has_own_rubric(store: str) -> bool:
-    """Whether the judge graded by words that the store does not have."""
+def _wording(rubric: Rubric | None, top: int, store: str | None) -> dict[str, dict[str, str]]:
+    """The words of the labels, as a sample keeps them; nothing where the usual ones hold."""
+    if rubric is not None:
+        words = {str(grade): text for grade, text in rubric.grades.items() if text}
+        return {"grades": words if top == rubric.top else {}}
+    if store is None:
+        return {}
     with Store(store, make=False) as opened:
         questions = (record["question"] or {} for record in opened.records())
-        return any(question and not built_in_of(wording_of(question)) for question in questions)
+        # Of a judge's own rubric a store does not have the words.
+        has_own = any(row and not built_in_of(wording_of(row)) for row in questions)
+    return {"grades": {}} if has_own else {}
 
 
 def _candidates(

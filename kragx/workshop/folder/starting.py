@@ -171,6 +171,9 @@ def question_of(query: Query, person: Person) -> Question:
     # What a question has a field for leaves the metadata; a value of another type is somebody's
     # own, and stays.
     difficulty, sources = metadata.get("difficulty"), metadata.get("sources")
+    made_by = metadata.get("made_by")
+    is_template = isinstance(made_by, Mapping) and "template" in made_by
+    origin = "file" if made_by is None else "template" if is_template else "model"
     if isinstance(difficulty, str):
         del metadata["difficulty"]
     if isinstance(sources, list) and all(isinstance(source, str) for source in sources):
@@ -179,7 +182,7 @@ def question_of(query: Query, person: Person) -> Question:
         uid=query.id,
         person=person.uid,
         text=query.text or "",
-        origin=_origin(metadata.get("made_by")),
+        origin=origin,
         query_type=query.query_type,
         difficulty=difficulty if isinstance(difficulty, str) else None,
         reference=query.reference,
@@ -192,13 +195,6 @@ def question_of(query: Query, person: Person) -> Question:
         weight=query.weight,
         inclusion=query.inclusion,
     )
-
-
-def _origin(made_by: object) -> str:
-    """What made a question, as `kragx gold questions` notes it."""
-    if made_by is None:
-        return "file"
-    return "template" if isinstance(made_by, Mapping) and "template" in made_by else "model"
 
 
 def _judgement(
@@ -348,8 +344,12 @@ def start(
     if database is not None and address.path is not None:
         remedy = "leave it out for an SQLite file in the folder"
         raise UsageError("no postgresql:// URL", field="--database", remedy=remedy)
-    if workshop.settings.config is not None:
-        _check_config(workshop.settings.config)
+    # A config is data here: what it names is loaded only when the workshop is opened.
+    if (path := workshop.settings.config) is not None and not yaml_mapping(
+        read_text(path), str(path)
+    ).get("retrievers"):
+        remedy = "name a config of kragx run, or none"
+        raise UsageError("names no retrievers", path=str(path), remedy=remedy)
     people: list[Person] = []
     records: list[StoredRecord] = []
     for source, top in ((gold_set, max(workshop.settings.scale)), (question_set, None)):
@@ -392,13 +392,6 @@ def _write_new(path: Path, text: str) -> None:
     if not path.exists():
         with open_text(path) as file:
             file.write(text)
-
-
-def _check_config(path: Path) -> None:
-    """A config is data here: what it names is loaded only when the workshop is opened."""
-    if not yaml_mapping(read_text(path), str(path)).get("retrievers"):
-        remedy = "name a config of kragx run, or none"
-        raise UsageError("names no retrievers", path=str(path), remedy=remedy)
 
 
 def _from_folder(path: str | Path, folder: Path) -> str:

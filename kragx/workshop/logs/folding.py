@@ -9,7 +9,7 @@ that rules read) and what was masked in it is part of it.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from hashlib import blake2b
@@ -144,8 +144,10 @@ def gathered(
     for number, question in enumerate(questions):
         record, text = question.record, masker.text(question.text)
         if text not in alone:  # a million asks have few texts, each kept once
-            masked = (text, 0) if text == question.text else _alone(question.text, masker)
-            alone[text] = text, *masked
+            alone[text] = text, text, 0
+            if text != question.text:  # as it is masked by itself, and what is masked in it
+                fresh = replace(masker)
+                alone[text] = text, fresh.text(question.text), key_of(repr(fresh.values))
         fields = fields_of(record, keep)
         fields_met.update(fields)
         ask = _ask(Ask(number, *alone[text]), question, fields, masker)
@@ -163,7 +165,19 @@ def gathered(
         problem = message("no line has {path!r}", path=path)
         raise DataError(problem, field=option, remedy=nearest(path, record))
     _put_histories(sessions.values())
-    return asks, [*_settle_thumbs(asks)]
+    # What a thumb of 0 is the whole log shows: down where none is -1, and none where one is.
+    zero = 0 if any(ask.thumb == -1 for ask in asks) else -1
+    cautions: list[str] = []
+    if zero and any(ask.thumb == 0 for ask in asks):
+        cautions.append(
+            message(
+                "a 0 is taken as a thumb down, as none is -1; if it means none, leave thumbs out "
+                "with --column thumbs="
+            )
+        )
+    for ask in asks:
+        ask.thumb = {_UNSAID: 0, 0: zero}.get(ask.thumb, ask.thumb)
+    return asks, cautions
 
 
 def _ask(ask: Ask, question: LoggedQuestion, fields: Mapping[str, Any], masker: Masker) -> Ask:
@@ -176,25 +190,6 @@ def _ask(ask: Ask, question: LoggedQuestion, fields: Mapping[str, Any], masker: 
     ask.thumb = _UNSAID if question.thumbs is None else question.thumbs
     ask.has_list = question.retrieved is not None
     return ask
-
-
-def _settle_thumbs(asks: Sequence[Ask]) -> Iterator[str]:
-    """Say what a thumb of 0 is, which only the whole log shows."""
-    # A 0 is down in a log that never says -1, and none in one that does.
-    zero = 0 if any(ask.thumb == -1 for ask in asks) else -1
-    if zero and any(ask.thumb == 0 for ask in asks):
-        yield message(
-            "a 0 is taken as a thumb down, as none is -1; if it means none, leave thumbs out "
-            "with --column thumbs="
-        )
-    for ask in asks:
-        ask.thumb = {_UNSAID: 0, 0: zero}.get(ask.thumb, ask.thumb)
-
-
-def _alone(text: str, masker: Masker) -> tuple[str, int]:
-    """A text as it is masked by itself, and a number for what is masked in it."""
-    masker = replace(masker)  # that knows nothing yet
-    return masker.text(text), key_of(repr(masker.values))
 
 
 def fields_of(record: Any, keep: Sequence[str]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -18,7 +18,7 @@ from kragx.data import read_run
 from kragx.data.lists import Floats
 from kragx.ground.errors import DataError, UsageError, check_whole
 from kragx.ground.printing import message
-from kragx.workshop.logs.folding import FoldedQuestion, fold, gathered
+from kragx.workshop.logs.folding import Ask, FoldedQuestion, fold, gathered
 from kragx.workshop.logs.logged import DrawnQuestions, GoldFrom, LoggedGold, day
 from kragx.workshop.logs.masks import Masker
 from kragx.workshop.logs.reading import Logs
@@ -84,7 +84,12 @@ def gold_from_logs(
     if not asks:
         raise DataError("no question", path=str(logs.paths[0]), remedy="name it with --column")
     questions, n_exact = fold(asks)
-    rows = [question for question in questions if _has_gold(question, gold_from)]
+    is_of_gold: dict[GoldFrom | None, Callable[[Ask], bool]] = {
+        "clicks": lambda ask: bool(ask.clicks),
+        "thumbs": lambda ask: ask.thumb > 0 and ask.has_list,
+        None: lambda ask: True,
+    }
+    rows = [row for row in questions if any(map(is_of_gold[gold_from], row.asks))]
     if not rows:
         problem = message("no {gold_from} in the logs", gold_from=gold_from)
         if gold_from == "thumbs":
@@ -121,12 +126,6 @@ def gold_from_logs(
         cautions=cautions,
         _drawn=DrawnQuestions(logs, masker, rows, keep, gold_from),
     )
-
-
-def _has_gold(question: FoldedQuestion, gold_from: GoldFrom | None) -> bool:
-    if gold_from == "clicks":
-        return any(ask.clicks for ask in question.asks)
-    return gold_from is None or any(ask.thumb > 0 and ask.has_list for ask in question.asks)
 
 
 def _drawn(

@@ -212,15 +212,12 @@ def _is_card(text: str, before: str) -> bool:
     if re.search(r"카드|(?<![a-z])(?:card|cc|visa|amex|mastercard)", before, re.IGNORECASE):
         return True
     is_parted = re.fullmatch(r"\d{4}\D+\d{4}\D+\d{4}\D+\d{4}", text) is not None
-    return any(
-        _luhn(part) and (is_parted or _ISSUERS.fullmatch(part) is not None)
-        for part in (digits, digits[:16])
-    )
-
-
-def _luhn(digits: str) -> bool:
-    doubled = [int(digit) * (2 - place % 2) for place, digit in enumerate(digits[::-1], start=1)]
-    return sum(number - 9 * (number > 9) for number in doubled) % 10 == 0
+    for part in (digits, digits[:16]):
+        doubled = [int(digit) * (2 - place % 2) for place, digit in enumerate(part[::-1], start=1)]
+        is_luhn = sum(number - 9 * (number > 9) for number in doubled) % 10 == 0
+        if is_luhn and (is_parted or _ISSUERS.fullmatch(part)):
+            return True
+    return False
 
 
 def _is_resident(text: str, before: str) -> bool:

@@ -14,7 +14,7 @@ from kragx.data import Doc, SurrogateRepair, as_docs
 from kragx.data.documents import value_at
 from kragx.data.formats.jsonl import ending, first_line, read_records, read_whole
 from kragx.data.formats.tabular import READERS, filled
-from kragx.data.gold import Turn, as_turns
+from kragx.data.gold import as_turns
 from kragx.data.problems import Problems
 from kragx.evaluation.calls.logs import (
     LoggedQuestion,
@@ -72,10 +72,6 @@ def _time(value: Any) -> float | None:
     return None if time is None or time < 1e8 else time  # 1e8 is in the year 1973
 
 
-def _turns(value: Any) -> tuple[Turn, ...]:
-    return as_turns(as_json(value), SurrogateRepair())
-
-
 def _documents(value: Any) -> tuple[Doc, ...] | None:
     """Documents: mappings, texts, or ids, which are strings without white space; None for none."""
     value = as_json(value)
@@ -128,7 +124,11 @@ FIELDS: Mapping[str, Field] = {
         message("an id, or a list of ids"),
     ),
     "session": Field("session session_id conversation_id thread_id 세션", str),
-    "history": Field("history 이력", _turns, message("a list of earlier turns")),
+    "history": Field(
+        "history 이력",
+        lambda value: as_turns(as_json(value), SurrogateRepair()),
+        message("a list of earlier turns"),
+    ),
 }
 """What a log may say of a question."""
 
@@ -230,18 +230,16 @@ class Logs:
 
     def _question(self, record: Record) -> LoggedQuestion:
         """A record of a log; a `DataError` names the field that holds something else."""
-        values = {name: self._read(record, name) for name in FIELDS}
+        values: dict[str, Any] = {}
+        for name in FIELDS:
+            path, value = self._value(record, name)
+            with inside(path):
+                values[name] = None if value in _NOTHING else self._checked(name, value)
         if values["question"] is None:
             raise DataError("missing; a question is expected", field="question")
         text, history = values.pop("question")
         history, clicks = values.pop("history") or history, values.pop("click") or ()
         return LoggedQuestion(text, history, clicks=clicks, record=record, **values)
-
-    def _read(self, record: Record, name: str) -> Any:
-        """What a record says of a field; None where it says nothing."""
-        path, value = self._value(record, name)
-        with inside(path):
-            return None if value in _NOTHING else self._checked(name, value)
 
     def _checked(self, name: str, value: Any) -> Any:
         """The value of a field; an error where it is none, as one of another meaning may be."""

@@ -23,7 +23,6 @@ PUT_IN = 16
 _FINE = 8  # letters in a row by which the two are laid beside each other
 _DIAGONALS = 48
 _JUMP = 32  # letters that what follows must have more than, to be of the text as well
-_SHORT = 64  # letters of an edit in which single words are compared
 
 
 class LetterRun(NamedTuple):
@@ -77,8 +76,7 @@ def align(
             [run.first, *(end for end in gold if run.first < end < run.last), run.last]
         )
     ]
-    chain = _chain(sorted(runs), gold, is_own)
-    return _joined([*chain, *_short_runs(chain, codes, gold, corpus)])
+    return _chain(sorted(runs), gold, is_own)
 
 
 def _equal_letters(
@@ -193,23 +191,3 @@ def _joined(runs: Sequence[LetterRun]) -> list[LetterRun]:
         elif run.last > before.last:
             joined[-1] = before._replace(last=run.last)
     return sorted(joined)
-
-
-def _short_runs(
-    chain: Sequence[LetterRun], codes: Codes, gold: tuple[int, int], corpus: Codes
-) -> Iterator[LetterRun]:
-    """What between two runs is the same, if that is half of a short edit and more."""
-    from rapidfuzz.distance import LCSseq
-
-    for before, after in pairwise(chain):
-        texts = codes[before.last : after.first], corpus[before.end : after.place]
-        shortest, longest = sorted(map(len, texts))
-        in_gold = after.first > gold[0] and before.last < gold[1]
-        if not in_gold or not shortest or longest > _SHORT:
-            continue
-        blocks = LCSseq.opcodes(texts[0].tolist(), texts[1].tolist())
-        equal = [op for op in blocks if op.tag == "equal" and op.src_end - op.src_start > 1]
-        if 2 * sum(op.src_end - op.src_start for op in equal) >= shortest:
-            for op in equal:
-                first, last = before.last + op.src_start, before.last + op.src_end
-                yield LetterRun(first, last, before.end + op.dest_start)

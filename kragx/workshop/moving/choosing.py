@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from kragx.data import Doc
 from kragx.ground.printing import message
 from kragx.workshop.moving.blocks import GRAM, Bools
 from kragx.workshop.moving.places import Chunk, Place
@@ -52,25 +53,51 @@ class Piece:
 
 
 @dataclass
-class PlaceChoice:
-    """What became of a gold text.
+class MoveOption:
+    """A gold item or an alternative on its way: what it was, and what became of it.
 
     Attributes:
+        probe: what was looked for.
         verdict: in a word.
         pieces: where it is; one if it is whole.
         equal: which of its letters are there as they were.
         reason: why it is not known, or lost.
         candidates: the chunks where it may be, with the share of its letters that each has.
+        parts: what it becomes, an and of ors; made of the pieces by `rebuild`.
+        ends: for each part where in its first chunk it stands, in characters.
+        left_out: how many pieces are too small to be items.
+        edited: the share of its words that are not there as they were; None if it is nowhere.
     """
 
+    probe: GoldProbe
     verdict: Verdict
     pieces: list[Piece] = field(default_factory=list)
     equal: Bools = field(default_factory=lambda: np.empty(0, bool))
     reason: str = ""
     candidates: list[tuple[Chunk, float]] = field(default_factory=list)
+    parts: list[list[Doc]] = field(default_factory=list)
+    ends: list[tuple[int, int, Chunk]] = field(default_factory=list)
+    left_out: int = 0
+    edited: float | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is nowhere, or nobody knows where."""
+        return self.verdict in ("lost", "unsure")
+
+    def give_up(self, reason: str) -> None:
+        """Leave it to a person: its text stays in the gold set, without an id."""
+        if self.verdict != "lost":
+            self.verdict, self.reason = "unsure", reason
+            self.candidates = self.candidates or [
+                (chunk, piece.share) for piece in self.pieces for chunk in piece.chunks
+            ]
+        doc = self.probe.doc
+        marks = {"moved": self.verdict} | ({} if doc.id is None else {"old_id": doc.id})
+        self.parts, self.ends = [[Doc(None, self.probe.text, {**doc.metadata, **marks})]], []
 
 
-def choose(probe: GoldProbe, places: list[Place], *, is_crowded: bool) -> PlaceChoice:
+def choose(probe: GoldProbe, places: list[Place], *, is_crowded: bool) -> MoveOption:
     """What became of a gold text.
 
     Args:
@@ -79,9 +106,10 @@ def choose(probe: GoldProbe, places: list[Place], *, is_crowded: bool) -> PlaceC
         is_crowded: it stands in so many that not all were looked at.
     """
     if probe.low == probe.high:
-        return PlaceChoice("unsure", reason=message("its text has no letters"))
+        return MoveOption(probe, "unsure", reason=message("its text has no letters"))
     if not places and len(probe.codes) < GRAM:
-        return PlaceChoice("unsure", reason=message("its text is too short to be looked for"))
+        short = message("its text is too short to be looked for")
+        return MoveOption(probe, "unsure", reason=short)
     # Text that is common has few letters of its own.
     n_grams = max(0, probe.high - GRAM + 1 - probe.low) / probe.step
     is_in_text = (probe.unique >= probe.low) & (probe.unique <= probe.high - GRAM)
@@ -89,19 +117,15 @@ def choose(probe: GoldProbe, places: list[Place], *, is_crowded: bool) -> PlaceC
     places = sorted(places, key=lambda place: (-place.weight, -place.share))
     candidates = [place for place in places if place.share >= (MUCH if place.is_framed else THERE)]
     if is_crowded and (candidates or not places):
-        return _unsure(candidates, message("its text stands in very many chunks"))
+        return _unsure(probe, candidates, message("its text stands in very many chunks"))
     if not candidates:
-        return _in_parts(places, is_common=is_common)
+        return _in_parts(probe, places, is_common=is_common)
     selected, reason = _own(probe, candidates, is_common=is_common)
     if not selected:
-        return _unsure(candidates, reason)
-    return _any_of(selected)
-
-
-def _any_of(places: Sequence[Place]) -> PlaceChoice:
-    """The choice of places that have the same text: any of them serves, best one in a chunk."""
-    choice = _whole_or_parts(places[0])
-    for place in places[1:]:
+        return _unsure(probe, candidates, reason)
+    # Of places that have the same text any serves, best one in a chunk.
+    choice = _whole_or_parts(selected[0])
+    for place in selected[1:]:
         further = _whole_or_parts(place)
         if len(choice.pieces) == len(further.pieces) == 1:
             choice.pieces[0].chunks += further.pieces[0].chunks
@@ -140,30 +164,13 @@ def _own(  # noqa: PLR0911  # a line for each reason
             "its text stands in {n} places, and nothing around it tells which", n=len(candidates)
         )
     alike = [place for place in candidates if place.weight > 0.9 * best.weight]
-    if not best.has_own and _is_beside_itself(probe):
-        alike = [place for place in alike if place.is_held]
-        if not alike:
-            return [], message("a text like it stood elsewhere as well, and this may be that one")
     near = [place for place in candidates if place.weight > 0.5 * best.weight]
     if len(near) > len(alike) or any(abs(place.share - best.share) > 1 - _SAME for place in alike):
         return [], message("its text stands in {n} places that are much alike", n=len(candidates))
     return alike, ""
 
 
-def _is_beside_itself(probe: GoldProbe) -> bool:
-    """Whether what is around a text has some of it again, as of two banners in a row."""
-    before, gold, after = (
-        part.tobytes() for part in np.split(probe.codes, [probe.low, probe.high])
-    )
-    size = 4 * min(GRAM, probe.high - probe.low)
-    return any(
-        gold[start : start + size] in around
-        for start in range(0, len(gold) - size + 1, 4)
-        for around in (before, after)
-    )
-
-
-def _unsure(places: Sequence[Place], reason: str) -> PlaceChoice:
+def _unsure(probe: GoldProbe, places: Sequence[Place], reason: str) -> MoveOption:
     """Not known: with the chunks where it may be, those with most of it first."""
     shares: dict[Chunk, float] = {}
     for place in places:
@@ -171,48 +178,51 @@ def _unsure(places: Sequence[Place], reason: str) -> PlaceChoice:
             if n_equal := place.n_equal(chunk):
                 shares[chunk] = max(shares.get(chunk, 0.0), n_equal / len(place.equal))
     ranked = sorted(shares.items(), key=lambda entry: -entry[1])
-    return PlaceChoice("unsure", reason=reason, candidates=ranked[:10])
+    return MoveOption(probe, "unsure", reason=reason, candidates=ranked[:10])
 
 
-def _in_parts(places: list[Place], *, is_common: bool) -> PlaceChoice:
+def _in_parts(probe: GoldProbe, places: list[Place], *, is_common: bool) -> MoveOption:
     """A gold text of which no place has enough, but several together may."""
     if not places:
-        return PlaceChoice("lost", reason=message("no chunk has its text"))
+        return MoveOption(probe, "lost", reason=message("no chunk has its text"))
     covered = np.sum([place.equal for place in places], axis=0)
     share = float((covered > 0).mean())
     if share < THERE:
-        choice = _unsure(places, message("{share:.0%} of its letters are left", share=share))
+        choice = _unsure(probe, places, message("{share:.0%} of its letters are left", share=share))
         choice.verdict = "lost" if share < GONE else choice.verdict
         return choice
     places = [place for place in places if place.is_known]
     is_known = np.any([place.equal for place in places], axis=0)
     if is_common or (covered > 1).mean() > 0.1 or is_known.mean() < THERE:
-        return _unsure(places, message("its parts stand in several places"))
+        return _unsure(probe, places, message("its parts stand in several places"))
     for place in places:
         place.narrow()
-    return _choice_of([piece for place in places for piece in _pieces(place)], covered > 0)
+    pieces = [piece for place in places for piece in _pieces(place)]
+    return _choice_of(probe, pieces, covered > 0)
 
 
-def _whole_or_parts(place: Place) -> PlaceChoice:
+def _whole_or_parts(place: Place) -> MoveOption:
     """Where a gold text is, at a place that is its own."""
     pieces = _pieces(place)
     doubtful = [piece for piece in pieces if _may_be_beside(piece)]
     if any(piece.share >= SLIVER * len(place.equal) for piece in doubtful):
-        return _unsure([place], message("of what was edited at its end nobody knows the chunk"))
+        edited = message("of what was edited at its end nobody knows the chunk")
+        return _unsure(place.probe, [place], edited)
     pieces = [piece for piece in pieces if piece not in doubtful]
     if len(pieces) > 1:
-        return _choice_of(pieces, place.equal)
+        return _choice_of(place.probe, pieces, place.equal)
     (piece,) = pieces
     piece.low, piece.high, piece.share = 0, len(place.equal), 1.0
     is_larger = piece.chunks[0].size > LARGER * max(place.probe.size, 1)
-    return PlaceChoice("merged" if is_larger else "moved", pieces, place.equal)
+    verdict: Verdict = "merged" if is_larger else "moved"
+    return MoveOption(place.probe, verdict, pieces, place.equal)
 
 
-def _choice_of(pieces: list[Piece], equal: Bools) -> PlaceChoice:
+def _choice_of(probe: GoldProbe, pieces: list[Piece], equal: Bools) -> MoveOption:
     total = sum(piece.share for piece in pieces)
     for piece in pieces:
         piece.share /= total
-    return PlaceChoice("split", pieces, equal)
+    return MoveOption(probe, "split", pieces, equal)
 
 
 def _pieces(place: Place) -> list[Piece]:

@@ -28,10 +28,9 @@ from kragx.ground.printing import (
     visible,
     warning,
 )
-from kragx.workshop.moving.choosing import Verdict
+from kragx.workshop.moving.choosing import MoveOption, Verdict
 from kragx.workshop.moving.probes import probes_of
 from kragx.workshop.moving.rebuild import (
-    MoveOption,
     forbidden_docs,
     forbidden_moved,
     option_of,
@@ -242,12 +241,11 @@ def move(gold: object, old: object, new: object) -> Move:
     probes, gram_counts = probes_of([*distinct.values()], documents(old))
     probe_of = dict(zip(distinct, probes))
     gold_probes = [probe_of[key] for key in keys[: len(golds)]]
-    if without := {probe.doc.id for probe in gold_probes if not probe.is_there}:
+    if without := {probe.doc.id for probe in gold_probes if probe.text is None}:
         raise _missing_text_error(golds, without, old)
-    corpus_search = search(probes, gram_counts, documents(new))
-    del gram_counts
-    choice_of = dict(zip(distinct, corpus_search.choices(probes)))
-    options = [option_of(probe_of[key], choice_of[key]) for key in keys]
+    choices, n_chunks = search(probes, gram_counts, documents(new))
+    choice_of = dict(zip(distinct, choices))
+    options = [option_of(choice_of[key]) for key in keys]
     by_item: defaultdict[tuple[str, int], list[MoveOption]] = defaultdict(list)
     for item, option in zip(golds, options):
         by_item[item.query.id, item.number].append(option)
@@ -267,7 +265,7 @@ def move(gold: object, old: object, new: object) -> Move:
         counts=Counter(item.verdict for item in items),
         n_items=len(items),
         n_edited=sum(bool(item.edited) for item in items),
-        n_chunks=corpus_search.n_chunks,
+        n_chunks=n_chunks,
         bare=tuple(query for query, are_open in relevant.items() if all(are_open)),
         items=tuple(items),
         dataset=replace(dataset, queries=tuple(queries)),
@@ -297,17 +295,16 @@ def _missing_text_error(
 
 
 def _moved(item: _Named, option: MoveOption) -> Moved:
-    choice = option.choice
-    if choice.verdict == "same":
+    if option.verdict == "same":
         places = [Placed(str(item.doc.id), 1.0)]
     elif option.is_open:
         shares: dict[str, float] = {}
-        for chunk, share in choice.candidates:
+        for chunk, share in option.candidates:
             shares.setdefault(chunk.id, round(share, 4))
         places = [Placed(name, share) for name, share in shares.items()]
     else:
         places = []
-        for piece in choice.pieces:
+        for piece in option.pieces:
             first, *rest = dict.fromkeys(chunk.id for chunk in piece.chunks)
             places.append(Placed(first, round(piece.share, 4), tuple(rest)))
     return Moved(
@@ -315,9 +312,9 @@ def _moved(item: _Named, option: MoveOption) -> Moved:
         item.field,
         item.doc.id,
         item.grade,
-        choice.verdict,
+        option.verdict,
         tuple(places),
         None if option.edited is None else round(option.edited, 4),
-        choice.reason,
+        option.reason,
         option.probe.text if option.is_open else None,
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from kragx.data.lists import Ints
 from kragx.workshop.folder.places import origin_of
-from kragx.workshop.moving.alignment import LEAST, PUT_IN, LetterRun
+from kragx.workshop.moving.alignment import PUT_IN, LetterRun
 from kragx.workshop.moving.blocks import GRAM, Block, Bools, letters
 from kragx.workshop.moving.probes import FEWEST, GoldProbe
 
@@ -69,9 +69,6 @@ class Place:
         share: how many of its letters are there as they were.
         weight: how many grams are there that stood once in the old corpus, less `AGAINST` for each
             end of a run at which the text goes on as the old one did elsewhere.
-        is_held: all of it is there in one piece with some letters on both of its sides, and grams
-            among them that stood once.
-        has_own: letters of the text itself that stood once are there.
         is_framed: what stood on both of its sides stands there.
         is_known: letters of the text itself that stood once are there, or it is framed. One side
             alone may be the next document, behind the end of another one.
@@ -94,14 +91,7 @@ class Place:
     def _weigh(self, runs: Sequence[LetterRun], block: Block, is_old: Bools) -> None:
         """Say what speaks for it being the text's own place, and not that of one like it."""
         probe = self.probe
-        low, high, codes = probe.low, probe.high, probe.codes
-        first_letter, last_letter = max(0, low - LEAST), min(len(codes), high + LEAST)
-        self.is_held: bool = any(
-            run.first <= first_letter
-            and run.last >= last_letter
-            and probe.is_own(run.first, run.last)
-            for run in runs
-        )
+        low, high = probe.low, probe.high
         is_there = np.zeros(len(probe.unique), bool)
         for run in runs:
             if run.last - run.first >= GRAM:
@@ -112,10 +102,10 @@ class Place:
             probe.step * int(is_there[side].sum())
             for side in (~is_before & ~is_after, is_before, is_after)
         )
-        self.has_own: bool = in_text >= FEWEST
+        has_own = in_text >= FEWEST
         n_against = sum(
             # Where the text has letters of its own, another document may be beside its own now.
-            low < letter < high or not self.has_own
+            low < letter < high or not has_own
             for run in runs
             if run.last - run.first >= _LONG
             for letter in _ends(run, probe, block, is_old)
@@ -124,9 +114,9 @@ class Place:
         self.is_framed: bool = (
             self.weight >= FEWEST
             and (not low or n_before >= FEWEST)
-            and (high == len(codes) or n_behind >= FEWEST)
+            and (high == len(probe.codes) or n_behind >= FEWEST)
         )
-        self.is_known: bool = self.is_framed or (self.has_own and self.weight >= FEWEST)
+        self.is_known: bool = self.is_framed or (has_own and self.weight >= FEWEST)
 
     def _locate(self, runs: Sequence[LetterRun], block: Block, chunks: dict[int, Chunk]) -> None:
         """Say where it begins and ends, and which chunks hold it."""

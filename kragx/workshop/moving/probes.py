@@ -15,7 +15,15 @@ from kragx.data import Doc, normalise
 from kragx.data.forbidden import stretch_of
 from kragx.data.lists import Ints
 from kragx.workshop.folder.places import origin_of, place_of
-from kragx.workshop.moving.blocks import GRAM, Block, Codes, Known, blocks, letters, whole_grams
+from kragx.workshop.moving.blocks import (
+    GRAM,
+    Block,
+    Codes,
+    Known,
+    blocks,
+    letters,
+    whole_grams,
+)
 
 AROUND = 128
 """Letters on either side of a gold text by which places of the same text are told apart."""
@@ -56,11 +64,6 @@ class GoldProbe:
     chunk: bytes | None = None
     unique: Ints = field(default_factory=lambda: np.empty(0, np.int32))
     step: int = 1
-
-    @property
-    def is_there(self) -> bool:
-        """Whether anybody knows its text."""
-        return self.text is not None
 
     def is_own(self, first: int, last: int) -> bool:
         """Whether letters, from one to another, are hardly those of another text."""
@@ -109,7 +112,11 @@ def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[GoldProb
                     _read(probe, block, row, start, end)
     for probe in probes:
         if probe.text is None and probe.doc.text is not None:
-            _read_alone(probe, probe.doc.text)
+            # Nobody knows where it stood.
+            probe.text, probe.codes = probe.doc.text, letters([probe.doc.text]).codes
+            probe.high = probe.size = len(probe.codes)
+            if (origin := origin_of(probe.doc))[1] is not None:
+                probe.source, probe.start = origin
         hashes = whole_grams(probe.codes)
         times = gram_counts.of(hashes)
         # What reaches over the end of a chunk is in none, however common it is.
@@ -117,15 +124,6 @@ def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[GoldProb
         probe.unique = np.flatnonzero(is_once & gram_counts.sampled(hashes)).astype(np.int32)
         probe.step = gram_counts.step
     return probes, gram_counts
-
-
-def _read_alone(probe: GoldProbe, text: str) -> None:
-    """A text of which nobody knows where it stood."""
-    probe.text, probe.codes = text, letters([text]).codes
-    probe.high = probe.size = len(probe.codes)
-    source, start = origin_of(probe.doc)
-    if start is not None:
-        probe.source, probe.start = source, start
 
 
 def _read(probe: GoldProbe, block: Block, row: int, first: int, last: int | None) -> None:

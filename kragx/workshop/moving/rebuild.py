@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain, product
 from math import prod
 from typing import Any, TypeGuard
@@ -16,10 +16,9 @@ from kragx.data import Doc, Forbidden, Gold, Query, normalise
 from kragx.data.gold_diff import MOVE
 from kragx.data.words import unspaced
 from kragx.ground.printing import message
-from kragx.workshop.moving.blocks import letters
-from kragx.workshop.moving.choosing import SLIVER, Piece, PlaceChoice
+from kragx.workshop.moving.blocks import Bools, letters
+from kragx.workshop.moving.choosing import SLIVER, MoveOption, Piece
 from kragx.workshop.moving.places import Chunk
-from kragx.workshop.moving.probes import GoldProbe
 
 _MOST_PARTS = 8
 """Items that the alternatives of one gold item may become."""
@@ -33,53 +32,14 @@ _MARKS = ("moved", "old_id", MOVE)
 Characters = NDArray[np.int32]
 
 
-@dataclass
-class MoveOption:
-    """A gold item or an alternative on its way: what it was, and what became of it.
-
-    Attributes:
-        probe, choice: what was looked for, and what became of it.
-        parts: an and of ors.
-        ends: for each part where in its first chunk it stands, in characters.
-        left_out: how many parts are too small to be items.
-        edited: the share of its words that are not there as they were; None if it is nowhere.
-    """
-
-    probe: GoldProbe
-    choice: PlaceChoice
-    parts: list[list[Doc]] = field(default_factory=list)
-    ends: list[tuple[int, int, Chunk]] = field(default_factory=list)
-    left_out: int = 0
-    edited: float | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it is nowhere, or nobody knows where."""
-        return self.choice.verdict in ("lost", "unsure")
-
-    def give_up(self, reason: str) -> None:
-        """Leave it to a person: its text stays in the gold set, without an id."""
-        if self.choice.verdict != "lost":
-            candidates = [(c, piece.share) for piece in self.choice.pieces for c in piece.chunks]
-            self.choice = replace(
-                self.choice,
-                verdict="unsure",
-                reason=reason,
-                candidates=self.choice.candidates or candidates,
-            )
-        doc, text = self.probe.doc, self.probe.text
-        marks = {"moved": self.choice.verdict} | ({} if doc.id is None else {"old_id": doc.id})
-        self.parts, self.ends = [[Doc(None, text, {**doc.metadata, **marks})]], []
-
-
-def option_of(probe: GoldProbe, choice: PlaceChoice) -> MoveOption:
-    """What a gold item or an alternative becomes."""
-    option = MoveOption(probe, choice)
-    if choice.verdict == "same":
-        option.parts, option.edited = [[probe.doc]], 0.0
+def option_of(choice: MoveOption) -> MoveOption:
+    """What a gold item or an alternative becomes; the choice may be others', too."""
+    option = replace(choice, parts=[], ends=[])
+    if option.verdict == "same":
+        option.parts, option.edited = [[option.probe.doc]], 0.0
     elif option.is_open:
-        option.give_up(choice.reason)
-    elif probe.apart and len(choice.pieces) > 1:
+        option.give_up(option.reason)
+    elif option.probe.apart and len(option.pieces) > 1:
         option.give_up(
             message("its chunk is split, and its text is in other words than the chunk's")
         )
@@ -90,16 +50,16 @@ def option_of(probe: GoldProbe, choice: PlaceChoice) -> MoveOption:
 
 def _set_parts(option: MoveOption) -> None:
     """Make an item of each part, in the words of its chunk."""
-    probe, choice, doc = option.probe, option.choice, option.probe.doc
+    probe, doc = option.probe, option.probe.doc
     text = probe.text or ""
     # Where each letter of the gold text stands in it; in other words than the chunk's it is none.
     characters: Characters | None = letters([text]).place
-    if probe.apart or characters is None or len(characters) != len(choice.equal):
+    if probe.apart or characters is None or len(characters) != len(option.equal):
         characters = None
-    is_equal, is_split = bool(choice.equal.all()), len(choice.pieces) > 1
-    option.edited = 0.0 if is_equal else _edited(text, characters, choice)
+    is_equal, is_split = bool(option.equal.all()), len(option.pieces) > 1
+    option.edited = 0.0 if is_equal else _edited(text, characters, option.equal)
     metadata = {n: v for n, v in doc.metadata.items() if n not in (*_MARKS, *_OF_A_PART)}
-    for piece in choice.pieces:
+    for piece in option.pieces:
         chunk = piece.chunks[0]
         source = _source_of(doc, chunk)
         evidence = _evidence(piece, characters, 0 if source is None else source[1])
@@ -114,7 +74,7 @@ def _set_parts(option: MoveOption) -> None:
             offset = chunk.text.find(text, max(0, begin - len(text)))
             if offset >= 0 and not probe.apart:
                 begin, end = offset, offset + len(text)
-        elif is_there and len(choice.equal) == chunk.size:
+        elif is_there and len(option.equal) == chunk.size:
             own_text = None  # the chunk's own, as before
         named = {name: doc.metadata[name] for name in _PLACES if name in doc.metadata}
         if named and source is not None:
@@ -131,16 +91,16 @@ def _set_parts(option: MoveOption) -> None:
         option.give_up(message("its parts are many and small"))
 
 
-def _edited(text: str, characters: Characters | None, choice: PlaceChoice) -> float:
+def _edited(text: str, characters: Characters | None, equal: Bools) -> float:
     """The share of a text's words of which some letter is not there."""
     if characters is None:
-        return float(1 - choice.equal.mean())
+        return float(1 - equal.mean())
     # A word ends where letters do not stand side by side, a character of some scripts at once.
     begins = np.concatenate(([True], np.diff(characters) > 1))
     if scripts := {char for char in set(text) if unspaced(char)}:
         alone = np.array([text[place] in scripts for place in characters.tolist()], bool)
         begins[1:] |= alone[1:] | alone[:-1]
-    is_gone = np.logical_or.reduceat(~choice.equal, np.flatnonzero(begins))
+    is_gone = np.logical_or.reduceat(~equal, np.flatnonzero(begins))
     return float(is_gone.mean())
 
 
@@ -230,7 +190,7 @@ def _leave_irrelevant(query: Query, options: Sequence[Sequence[MoveOption]]) -> 
         if gold.grade > 0 and doc.id is not None
     }
     for gold, of_item in zip(query.gold, options):
-        if gold.grade > 0 or len(of_item) != 1 or of_item[0].choice.verdict == "same":
+        if gold.grade > 0 or len(of_item) != 1 or of_item[0].verdict == "same":
             continue
         ids = {doc.id for ors in of_item[0].parts for doc in ors}
         if (shared := next((name for name in relevant if name in ids), None)) is not None:
@@ -245,7 +205,7 @@ def _leave_irrelevant(query: Query, options: Sequence[Sequence[MoveOption]]) -> 
 
 def _golds(gold: Gold, options: Sequence[MoveOption]) -> list[Gold]:
     """What a gold item becomes: itself, if all of it is as it was."""
-    if all(option.choice.verdict == "same" for option in options):
+    if all(option.verdict == "same" for option in options):
         return [gold]
     # Then results of before and after are about the same text; see `kragx.data.gold_diff`.
     is_whole = all(
@@ -279,7 +239,7 @@ def _joined(items: Sequence[tuple[Gold, MoveOption | None]]) -> tuple[Gold, ...]
         if len({option.probe.doc.id for _, option in group}) == 1:
             continue
         # One that has not moved has all of the chunk.
-        whole = next((n for n, option in group if option.choice.verdict == "same"), None)
+        whole = next((n for n, option in group if option.verdict == "same"), None)
         if whole is not None and golds[whole].text is not None:
             continue
         first = group[0][0] if whole is None else whole
@@ -338,4 +298,4 @@ def forbidden_moved(
 
 def _is_another(option: MoveOption | None) -> TypeGuard[MoveOption]:
     """Whether a document of the old corpus is not the same chunk in the new one."""
-    return option is not None and option.choice.verdict != "same" and option.probe.text is not None
+    return option is not None and option.verdict != "same" and option.probe.text is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from kragx.workshop.moving.blocks import (
     blocks,
     whole_grams,
 )
-from kragx.workshop.moving.choosing import PlaceChoice, choose
+from kragx.workshop.moving.choosing import MoveOption, choose
 from kragx.workshop.moving.places import Chunk, Place
 from kragx.workshop.moving.probes import GoldProbe, content, key_of
 
@@ -32,45 +31,23 @@ _COMMON, _RARE = 16, 4  # places of a gram in the old corpus; grams of a text th
 _SIDE = 3  # letters on either side of a place that a gram over it has at least
 
 
-@dataclass
-class MoveSearch:
-    """What a corpus has of gold texts.
-
-    Attributes:
-        places: of each probe.
-        same: the probes whose chunk is there unchanged, under its id.
-        crowded: probes that stand in so many places that not all were looked at.
-        n_chunks: how many there are.
-    """
-
-    places: list[list[Place]]
-    same: set[int]
-    crowded: set[int]
-    n_chunks: int = 0
-
-    def choices(self, probes: Sequence[GoldProbe]) -> Iterator[PlaceChoice]:
-        """What became of each gold text; its places are forgotten."""
-        for number, probe in enumerate(probes):
-            places, self.places[number] = self.places[number], []
-            if not probe.is_there:
-                reason = message("the corpus that it is of does not have it")
-                yield PlaceChoice("lost", reason=reason)
-            elif number in self.same:
-                yield PlaceChoice("same")
-            else:
-                yield choose(probe, places, is_crowded=number in self.crowded)
-
-
-def search(probes: Sequence[GoldProbe], gram_counts: Known, corpus: Iterable[Doc]) -> MoveSearch:
+def search(
+    probes: Sequence[GoldProbe], gram_counts: Known, corpus: Iterable[Doc]
+) -> tuple[list[MoveOption], int]:
     """Read the corpus to which gold moves, once.
 
     Args:
         probes: what is looked for.
         gram_counts: the grams of the corpus that they are of.
         corpus: the documents of the new one.
+
+    Returns:
+        What became of each gold text, and how many chunks there are.
     """
     index = Index(probes, gram_counts)
-    result = MoveSearch([[] for _ in probes], set(), set())
+    found: list[list[Place]] = [[] for _ in probes]
+    unchanged: set[int] = set()
+    n_chunks = 0
     by_key: defaultdict[str, list[int]] = defaultdict(list)
     for number, probe in enumerate(probes):
         if probe.chunk is not None:
@@ -83,8 +60,8 @@ def search(probes: Sequence[GoldProbe], gram_counts: Known, corpus: Iterable[Doc
             doc = block.docs[row]
             for number in by_key.get(key_of(doc), ()):
                 if content(doc.text or "") == probes[number].chunk:
-                    result.same.add(number)
-        result.n_chunks += len(block.interior)
+                    unchanged.add(number)
+        n_chunks += len(block.interior)
         chunks: dict[int, Chunk] = {}
         parts = [*_where(block, index, n_places)]
         is_old = _old(block, gram_counts) if parts else block.is_text
@@ -97,10 +74,19 @@ def search(probes: Sequence[GoldProbe], gram_counts: Known, corpus: Iterable[Doc
                 probe.codes, gold, block.stream, bounds, shifts, chunks_there, probe.is_own
             )
             if any(run.last > probe.low and run.first < probe.high for run in runs):
-                result.places[number].append(Place(probe, runs, block, chunks, is_old))
+                found[number].append(Place(probe, runs, block, chunks, is_old))
     crowded = (n_places > _CROWD) | ((index.n_grams == 0) & (index.lengths >= GRAM))
-    result.crowded = set(np.flatnonzero(crowded).tolist())
-    return result
+    choices: list[MoveOption] = []
+    for number, probe in enumerate(probes):
+        places, found[number] = found[number], []  # forgotten, as they are large
+        if probe.text is None:
+            reason = message("the corpus that it is of does not have it")
+            choices.append(MoveOption(probe, "lost", reason=reason))
+        elif number in unchanged:
+            choices.append(MoveOption(probe, "same"))
+        else:
+            choices.append(choose(probe, places, is_crowded=bool(crowded[number])))
+    return choices, n_chunks
 
 
 class Index:

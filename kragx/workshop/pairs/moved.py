@@ -6,7 +6,6 @@ be are candidates of origin "moved", each with the text that it may hold.
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +66,16 @@ def rows_of_moved(
                     raise DataError(
                         "the corpus has no such document", field="candidates", remedy=_ANOTHER
                     )
-            record = asdict(_candidate(uid, document, text, share))
-            record |= {"record": "candidate", "question_uid": record.pop("question")}
+            # The same again has the same uid.
+            record = {
+                "record": "candidate",
+                "uid": _uid(uid, document, text),
+                "question_uid": uid,
+                "document": document,
+                "origin": ORIGIN,
+                "detail": text if len(text) <= _MOST else f"{text[:_MOST]} …",
+                "score": share,
+            }
             candidates.append((place, record))
     rows = [*((f"query {uid}", row) for uid, row in questions.items()), *candidates]
     remark = message(
@@ -77,18 +84,6 @@ def rows_of_moved(
         n=n_lost,
     )
     return rows, *([remark] if n_lost else ())
-
-
-def _candidate(question: str, document: str, text: str, share: float) -> SuggestedDocument:
-    """A chunk in which a gold text may be; the same again has the same uid."""
-    return SuggestedDocument(
-        uid=_uid(question, document, text),
-        question=question,
-        document=document,
-        origin=ORIGIN,
-        detail=text if len(text) <= _MOST else f"{text[:_MOST]} …",
-        score=share,
-    )
 
 
 def _uid(question: str, document: str, text: str) -> str:

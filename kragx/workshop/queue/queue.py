@@ -93,13 +93,6 @@ class JudgingTurn:
 
 
 @dataclass(frozen=True)
-class NothingToJudge:
-    """That there is nothing to judge for a person, and why."""
-
-    why: Why
-
-
-@dataclass(frozen=True)
 class _Request:
     """Who asks for a pair, of which question, and what they have before them already."""
 
@@ -173,8 +166,8 @@ class Queue:
 
     def next_pair(
         self, person: str, question: str | None = None, besides: Sequence[Pair] = ()
-    ) -> JudgingTurn | NothingToJudge:
-        """What a person judges next; the same again until they have judged it.
+    ) -> JudgingTurn | Why:
+        """What a person judges next, the same again until they have judged it; or why nothing.
 
         Args:
             person: their uid.
@@ -195,7 +188,7 @@ class Queue:
             # without a word should not hold many.
             pairs = [*besides, *filter(None, [pair])][:_HELD]
             self._leases[person] = dict.fromkeys(pairs, self._now + LEASE)
-            return NothingToJudge(self._why(request)) if pair is None else self.turn(person, *pair)
+            return self._why(request) if pair is None else self.turn(person, *pair)
 
     def turn(self, person: str, question: str, document: str) -> JudgingTurn:
         """A pair as it is shown, whether it is suggested or was searched for."""
@@ -245,18 +238,16 @@ class Queue:
         people = frozenset[str]() if is_doubted else status.by
         return len(people.union(viewers)) < (2 if candidate.is_twice else 1)
 
-    def _is_late(self, person: str, candidate: PooledDocument) -> bool:
-        return person in self.pools[candidate.pair[0]].odd or person in candidate.standing.later
-
     def _may_judge(self, request: _Request, candidate: PooledDocument) -> bool:
         """Whether a person may be shown a pair now; one that they put off only as `late`.
 
         It lacks a judgement that nobody else is about to give.
         """
         person, pair = request.person, candidate.pair
+        is_late = person in self.pools[pair[0]].odd or person in candidate.standing.later
         return (
             pair not in request.besides
-            and self._is_late(person, candidate) == request.late
+            and is_late == request.late
             and self._lacks(person, candidate, self._viewers(pair) - {person})
         )
 

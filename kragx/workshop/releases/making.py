@@ -147,7 +147,11 @@ def ready(state: State, documents: Mapping[str, Doc], copies: Copies, top: int) 
         forbidden = forbidden_of(state, question, documents, copies)
         outcome = _make_query(question, standings, documents, copies, is_found)
         # What must not come can be measured without gold.
-        if isinstance(outcome, LeftOut) and _is_probe(outcome, forbidden):
+        is_lacking = isinstance(outcome, LeftOut) and outcome.reason in (
+            "not judged",
+            "nothing relevant",
+        )
+        if is_lacking and forbidden:
             outcome = query_of(question)
         if isinstance(outcome, LeftOut):
             left_out.append(outcome)
@@ -155,11 +159,6 @@ def ready(state: State, documents: Mapping[str, Doc], copies: Copies, top: int) 
             queries.append(outcome if forbidden is None else replace(outcome, forbidden=forbidden))
     n_moved = sum(gold.grade > 0 and is_doubt(gold) for query in queries for gold in query.gold)
     return Ready(tuple(queries), tuple(left_out), n_moved)
-
-
-def _is_probe(left_out: LeftOut, forbidden: Sequence[Forbidden] | None) -> bool:
-    """Whether a question says what must not come for it, and needs no gold for that."""
-    return left_out.reason in ("not judged", "nothing relevant") and bool(forbidden)
 
 
 def _standings(state: State, question: str, copies: Copies, top: int) -> dict[str, Standing]:

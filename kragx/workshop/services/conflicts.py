@@ -5,16 +5,19 @@ from typing import Literal
 
 from kragx.workshop.pairs.candidates import conflicts
 from kragx.workshop.pairs.standing import verdicts
-from kragx.workshop.services.context import Context, Plain, get, plain_judgement, post
-from kragx.workshop.services.judging import JudgementForm
+from kragx.workshop.services.context import (
+    Context,
+    Id,
+    Plain,
+    Uid,
+    Words,
+    get,
+    plain_judgement,
+    post,
+)
+from kragx.workshop.services.judging import Spans, judgement_of
 from kragx.workshop.state.records import Person
 from kragx.workshop.state.state import Pair
-
-
-class DecisionForm(JudgementForm):
-    """What settles a conflict."""
-
-    kind: Literal["grade", "unusable"] = "grade"
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,21 @@ class Conflicts:
         }
 
     @post("decisions", owner=True)
-    def decide(self, person: Person, form: DecisionForm) -> Plain:
+    def decide(
+        self,
+        person: Person,
+        uid: Uid,
+        question: Id,
+        document: Id,
+        kind: Literal["grade", "unusable"] = "grade",
+        grade: int | None = None,
+        spans: Spans = (),
+        note: Words = "",
+    ) -> Plain:
         """Store what settles a conflict; then those that are left."""
         with self.context.state.lock:
-            judgement = form.judgement(self.context, person)
+            said = uid, question, document, kind, grade, spans, note
+            judgement = judgement_of(self.context, person, *said)
             self.context.store(replace(judgement, is_decision=True, purpose="conflict"))
             # Under the same lock, so that no other decision comes between.
             return {"stored": True, **self.listed()}

@@ -1,19 +1,17 @@
 """What every service of a workshop shares: what a page may send, and how things are shown.
 
 A method that `get` or `post` mark is all that a new question or button needs on the server: its
-`form` says what it takes, and `person` is who asks.
+parameters say what it takes, with their bounds, and `person` is who asks.
 """
 
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     StringConstraints,
 )
@@ -67,12 +65,6 @@ Label = Annotated[
     _MENDED,
     AfterValidator(lambda value: _composed(value) or None),
 ]
-
-
-class RequestForm(BaseModel):
-    """What came with a request; unknown fields are mistakes, and numbers are no texts."""
-
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
 """Pairs to judge, what people say of them, and what they mark as not to be shown."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -10,14 +12,13 @@ from kragx.ground.errors import UsageError
 from kragx.workshop.pairs.moved import ORIGIN
 from kragx.workshop.pairs.standing import check_fits
 from kragx.workshop.questions.words import word_places
-from kragx.workshop.queue.queue import JudgingTurn, NothingToJudge
+from kragx.workshop.queue.queue import JudgingTurn
 from kragx.workshop.services.context import (
     ClashError,
     Context,
     Id,
     Label,
     Plain,
-    RequestForm,
     Uid,
     Words,
     get,
@@ -29,66 +30,47 @@ from kragx.workshop.state.records import Judgement, Person
 
 _Span = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
 _Pair = Annotated[list[Id], Field(min_length=2, max_length=2)]
+_AS_JSON = BeforeValidator(partial(foreign_json, strict=True))
 
 
-def _listed(value: str) -> Any:
-    return foreign_json(value, strict=True)
+Spans = Annotated[Sequence[_Span], Field(max_length=100)]
+_After = Annotated[
+    Sequence[_Pair], BeforeValidator(partial(foreign_json, strict=True)), Field(max_length=4)
+]
 
 
-class NextForm(RequestForm):
-    """Which pair to judge: of one question, or the one that is due; `after` some are judged.
+def judgement_of(
+    context: Context,
+    person: Person,
+    uid: str,
+    question: str,
+    document: str,
+    kind: Literal["grade", "unusable", "later"],
+    grade: int | None,
+    spans: Spans,
+    note: str,
+) -> Judgement:
+    """What a person says of a pair, as it is to be stored.
 
-    These are question and document each, as JSON, in the order in which they are shown.
+    Raises:
+        UnknownError: there is no such question or document.
+        GradeError, EvidenceError: of `check_fits`.
     """
-
-    question: Id | None = None
-    after: Annotated[list[_Pair], BeforeValidator(_listed), Field(max_length=4)] = Field(
-        default_factory=list
+    context.question(question)
+    text, scale = context.document(document)["text"], context.workshop.settings.scale
+    if (kind == "grade") != (grade is not None):
+        raise UsageError("belongs to kind 'grade', and to no other", field="grade")
+    check_fits(grade, scale, spans, text)
+    return Judgement(
+        uid=uid,
+        question=question,
+        document=document,
+        person=person.uid,
+        kind=kind,
+        grade=grade,
+        spans=_joined_spans(spans),
+        note=note,
     )
-
-
-class JudgementForm(RequestForm):
-    """What a person says of a pair; or, with a note, that its question is odd."""
-
-    uid: Uid
-    question: Id
-    document: Id
-    kind: Literal["grade", "unusable", "later", "odd"] = "grade"
-    grade: int | None = None
-    spans: Annotated[list[_Span], Field(max_length=100)] = Field(default_factory=list)
-    note: Words = ""
-
-    def judgement(self, context: Context, person: Person) -> Judgement:
-        """What is to be stored.
-
-        Raises:
-            UnknownError: there is no such question or document.
-            GradeError, EvidenceError: of `check_fits`.
-        """
-        context.question(self.question)
-        text, scale = context.document(self.document)["text"], context.workshop.settings.scale
-        if (self.kind == "grade") != (self.grade is not None):
-            raise UsageError("belongs to kind 'grade', and to no other", field="grade")
-        check_fits(self.grade, scale, self.spans, text)
-        return Judgement(
-            uid=self.uid,
-            question=self.question,
-            document=self.document,
-            person=person.uid,
-            kind="later" if self.kind == "odd" else self.kind,
-            grade=self.grade,
-            spans=_joined_spans(self.spans),
-            note=self.note,
-        )
-
-
-class UndoForm(RequestForm):
-    """The person's newest judgement is taken back."""
-
-    uid: Uid
-
-
-_ANY = NextForm()
 
 
 @dataclass(frozen=True)
@@ -98,8 +80,13 @@ class Judging:
     context: Context
 
     @get("next")
-    def next(self, person: Person, form: NextForm = _ANY) -> Plain:
+    def next(self, person: Person, question: Id | None = None, after: _After = ()) -> Plain:
         """The pair that a person should judge now, or why there is none.
+
+        Args:
+            person: who judges.
+            question: only of this one; else of the one that is due.
+            after: pairs that are judged before it, in the order in which they are shown.
 
         Raises:
             UnknownError: there is no such question.
@@ -107,14 +94,14 @@ class Judging:
         context = self.context
         with context.state.lock:
             context.feed()  # a lot of labelling opens its next questions here
-            if form.question is not None:
-                context.open_question(form.question)
-            besides = [(question, document) for question, document in form.after]
-            turn = context.queue.next_pair(person.uid, form.question, besides)
-            if isinstance(turn, NothingToJudge):
-                return {"pair": None, "why": turn.why, **self._status(person)}
+            if question is not None:
+                context.open_question(question)
+            besides = [(uid, document) for uid, document in after]
+            turn = context.queue.next_pair(person.uid, question, besides)
+            if isinstance(turn, str):
+                return {"pair": None, "why": turn, **self._status(person)}
             view = self.shown(turn, person)
-        return self._underlined(view)  # behind the lock, as Kiwi takes its time
+        return _underlined(view)  # behind the lock, as Kiwi takes its time
 
     def shown(self, turn: JudgingTurn, person: Person) -> Plain:
         """A pair as a person reads it, and how far the set is."""
@@ -129,12 +116,6 @@ class Judging:
             "mark": None if mark is None else {"why": mark.why, "note": mark.note},
         }
         return {"pair": pair, **self._status(person)}
-
-    def _underlined(self, view: Plain) -> Plain:
-        """The same with where the question's words stand in the text; nobody waits for Kiwi."""
-        pair = view["pair"]
-        pair["words"] = word_places(pair["question"]["text"], pair["document"]["text"])
-        return view
 
     def _moved(self, turn: JudgingTurn) -> list[str]:
         """Gold texts of before the corpus was chunked anew, which this document may hold."""
@@ -153,21 +134,33 @@ class Judging:
         return {"left": True}
 
     @post("judgements")
-    def judge(self, person: Person, form: JudgementForm) -> Plain:
-        """Store what a person says of a pair; then what comes next.
+    def judge(
+        self,
+        person: Person,
+        uid: Uid,
+        question: Id,
+        document: Id,
+        kind: Literal["grade", "unusable", "later", "odd"] = "grade",
+        grade: int | None = None,
+        spans: Spans = (),
+        note: Words = "",
+    ) -> Plain:
+        """Store what a person says of a pair, or that its question is odd; then what comes next.
 
         Raises:
             UnknownError, ClashError, GradeError, EvidenceError: it cannot be stored.
         """
         context = self.context
         with context.state.lock:
-            purpose = "odd" if form.kind == "odd" else ""
-            context.store(replace(form.judgement(context, person), purpose=purpose))
+            purpose = "odd" if kind == "odd" else ""
+            put_off = "later" if kind == "odd" else kind
+            said = uid, question, document, put_off, grade, spans, note
+            context.store(replace(judgement_of(context, person, *said), purpose=purpose))
         context.suggester.wake()  # what lies beside a relevant document is suggested next
         return {"stored": True, "next": self.next(person)}
 
     @post("undo")
-    def undo(self, person: Person, form: UndoForm) -> Plain:
+    def undo(self, person: Person, uid: Uid) -> Plain:
         """Take back a person's newest judgement, or mark; that pair comes again.
 
         Sent twice it takes back one.
@@ -178,9 +171,20 @@ class Judging:
         state, queue = self.context.state, self.context.queue
         with state.lock:
             # A uid that is known was sent before, and its answer got lost on the way.
-            undone = state.judgement(form.uid)
+            undone = state.judgement(uid)
             if undone is None:
-                undone = _taking_back(form.uid, state.last(person.uid), person)
+                newest = state.last(person.uid)
+                if newest is None:
+                    raise ClashError("there is nothing to take back", code="undo")
+                undone = Judgement(  # nothing is ever deleted
+                    uid=uid,
+                    question=newest.question,
+                    document=newest.document,
+                    person=person.uid,
+                    kind="undone",
+                    is_decision=newest.is_decision,
+                    why=newest.why,
+                )
                 state.add([undone])
             elif undone.person != person.uid or undone.kind != "undone":
                 raise ClashError("this uid is another judgement's", code="uid", field="uid")
@@ -189,25 +193,17 @@ class Judging:
                 return self.next(person)
             queue.refresh()
             view = self.shown(queue.turn(person.uid, *pair), person)
-        return self._underlined(view)
+        return _underlined(view)
 
 
-def _taking_back(uid: str, newest: Judgement | None, person: Person) -> Judgement:
-    """What is stored where a judgement is taken back: nothing is ever deleted."""
-    if newest is None:
-        raise ClashError("there is nothing to take back", code="undo")
-    return Judgement(
-        uid=uid,
-        question=newest.question,
-        document=newest.document,
-        person=person.uid,
-        kind="undone",
-        is_decision=newest.is_decision,
-        why=newest.why,
-    )
+def _underlined(view: Plain) -> Plain:
+    """The same with where the question's words stand in the text; nobody waits for Kiwi."""
+    pair = view["pair"]
+    pair["words"] = word_places(pair["question"]["text"], pair["document"]["text"])
+    return view
 
 
-def _joined_spans(spans: list[list[int]]) -> tuple[tuple[int, int], ...]:
+def _joined_spans(spans: Sequence[Sequence[int]]) -> tuple[tuple[int, int], ...]:
     """Stretches of a text, sorted; those that overlap or touch are one."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted((start, end) for start, end in spans):
@@ -222,16 +218,6 @@ FORBIDDEN = "forbidden"
 """The kind of what is forbidden without one."""
 
 
-class MarkForm(RequestForm):
-    """That a document must not come for a question, and as what; without that, that it may."""
-
-    uid: Uid
-    question: Id
-    document: Id
-    why: Label | None = None
-    note: Words = ""
-
-
 @dataclass(frozen=True)
 class Marks:
     """Marks, beside the grades."""
@@ -239,8 +225,16 @@ class Marks:
     context: Context
 
     @post("marks")
-    def mark(self, person: Person, form: MarkForm) -> Plain:
-        """Store that a document must not come for a question, or that it may again.
+    def mark(
+        self,
+        person: Person,
+        uid: Uid,
+        question: Id,
+        document: Id,
+        why: Label | None = None,
+        note: Words = "",
+    ) -> Plain:
+        """Store that a document must not come for a question, and as what; without that, it may.
 
         It is no judgement: what the person says of its relevance stays, and so do others' marks.
 
@@ -250,20 +244,20 @@ class Marks:
         """
         context, state = self.context, self.context.state
         with state.lock:
-            context.question(form.question)
-            context.document(form.document)
-            before = state.mark((form.question, form.document), person.uid)
+            context.question(question)
+            context.document(document)
+            before = state.mark((question, document), person.uid)
             mark = Judgement(
-                uid=form.uid,
-                question=form.question,
-                document=form.document,
+                uid=uid,
+                question=question,
+                document=document,
                 person=person.uid,
-                kind="forbidden" if form.why else "allowed",
-                why=form.why or (FORBIDDEN if before is None else before.why),
-                note=form.note,
+                kind="forbidden" if why else "allowed",
+                why=why or (FORBIDDEN if before is None else before.why),
+                note=note,
             )
             context.store(mark)
-            copies = context.copies.all(form.document)
+            copies = context.copies.all(document)
             # A mark on a copy is shown on all of them, so taking one back may leave another.
-            left = state.marked_by(person.uid, form.question, copies)
+            left = state.marked_by(person.uid, question, copies)
         return {"stored": True, "mark": left and {"why": left.why, "note": left.note}}

@@ -11,7 +11,6 @@ from kragx.workshop.services.context import (
     Context,
     Id,
     Plain,
-    RequestForm,
     Words,
     get,
     plain_judgement,
@@ -55,19 +54,6 @@ def _nodes(nodes: Any) -> Iterator[Any]:
                 yield {"tag": node.tag, "children": list(_nodes(node.children))}
 
 
-class DocumentForm(RequestForm):
-    """A document by its id."""
-
-    document: Id
-
-
-class SearchForm(RequestForm):
-    """Words to search for, and the question that a document is wanted for."""
-
-    q: Words = ""
-    question: Id | None = None
-
-
 class PassageIndex:
     """Finds documents by words, in Korean and English alike, without a model: BM25.
 
@@ -108,23 +94,29 @@ class Passages:
         self._lock = threading.Lock()
 
     @get("documents")
-    def document(self, form: DocumentForm) -> Plain:
+    def document(self, document: Id) -> Plain:
         """A document of the corpus; an `UnknownError` if it has none."""
-        return self._context.document(form.document)
+        return self._context.document(document)
 
     @get("search")
-    def search(self, person: Person, form: SearchForm) -> Plain:
-        """Documents by somebody's own words, best first, with what they have said of them."""
-        ids = self.index().best(form.q) if form.q.strip() else []
+    def search(self, person: Person, q: Words = "", question: Id | None = None) -> Plain:
+        """Documents by somebody's own words, best first, with what they have said of them.
+
+        Args:
+            person: who searches.
+            q: the words.
+            question: the one that a document is wanted for.
+        """
+        ids = self.index().best(q) if q.strip() else []
         context, passages = self._context, []
         with context.state.lock:
             for document in ids:
-                newest = context.state.newest((form.question or "", document), person.uid)
+                newest = context.state.newest((question or "", document), person.uid)
                 mine = None if newest is None else plain_judgement(newest)
                 passages.append({**context.document(document), "mine": mine})
         # The words are looked for once the lock is free: Kiwi takes milliseconds for a text.
         for passage in passages:
-            passage["words"] = word_places(form.q, passage["text"])
+            passage["words"] = word_places(q, passage["text"])
         return {"documents": passages}
 
     def index(self) -> PassageIndex:

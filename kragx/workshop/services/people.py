@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from kragx.ground.errors import UsageError, shorten
 from kragx.workshop.names import alike, check_unlike, people_called
@@ -17,20 +17,13 @@ from kragx.workshop.services.context import (
     Id,
     Name,
     Plain,
-    RequestForm,
     UnknownError,
     get,
     post,
 )
 from kragx.workshop.state.records import OWNER, Person, now
 
-
-class PersonForm(RequestForm):
-    """Somebody new by name; or, by uid, a link that is taken away or given back."""
-
-    uid: Id | None = None
-    name: Name | None = None
-    state: Literal["here", "gone"] | None = None
+_NAME: TypeAdapter[str] = TypeAdapter(Name)
 
 
 @lru_cache(maxsize=10_000)  # each request asks for everybody's
@@ -44,7 +37,7 @@ def _checked(name: str) -> str:
     """The name of an annotator as it is stored; a `UsageError` for none, and for the owner's."""
     option = "--annotator"
     try:
-        name = PersonForm(name=name).name or ""
+        name = _NAME.validate_python(name)
     except ValidationError:
         problem = f"{shorten(name)} is no name of 1 to {MOST_NAME} characters"
         raise UsageError(problem, field=option) from None
@@ -117,26 +110,31 @@ class People:
             }
 
     @post("people", owner=True)
-    def put(self, form: PersonForm) -> Plain:
-        """Somebody new, or somebody changed; see `PersonForm`."""
-        state = self.context.state
-        with state.lock:
-            if form.uid is None:
-                if form.name is None:
+    def put(
+        self,
+        uid: Id | None = None,
+        name: Name | None = None,
+        state: Literal["here", "gone"] | None = None,
+    ) -> Plain:
+        """Somebody new by name; or, by uid, a link that is taken away or given back."""
+        stored = self.context.state
+        with stored.lock:
+            if uid is None:
+                if name is None:
                     raise UsageError("missing; it is required", field="name")
-                person = Person(name=form.name)
+                person = Person(name=name)
             else:
-                before = state.people.get(form.uid)
+                before = stored.people.get(uid)
                 if before is None:
                     raise UnknownError("nobody has this uid", code="person", field="uid")
-                if before.role != "annotator" and form.state is not None:
+                if before.role != "annotator" and state is not None:
                     problem = "only an annotator's link can be taken away"
                     raise ClashError(problem, code="person", field="state")
-                person = replace(before, state=form.state or before.state, at=now())
+                person = replace(before, state=state or before.state, at=now())
             # Who has left may have had the name: their judgements keep it, and their link is dead.
             others = [
                 somebody
-                for somebody in state.people.values()
+                for somebody in stored.people.values()
                 if somebody.uid != person.uid and somebody.state == person.state == "here"
             ]
             others += [] if person.role == "owner" else [Person(name=OWNER)]
@@ -145,5 +143,5 @@ class People:
             except UsageError as error:
                 problem, remedy = error.problem, error.remedy
                 raise ClashError(problem, code="name", field="name", remedy=remedy) from None
-            state.add([person])
+            stored.add([person])
             return self.everybody()

@@ -52,7 +52,11 @@ class Progress:
                 "by": shares(pools, settings.targets),
             }
             if person.role == "owner":
-                figures |= self._of_everybody(counts, pools)
+                further = {
+                    "judged": sum(pool.n_judged for pool in pools),
+                    "questions_with_relevant": sum(pool.has_relevant for pool in pools),
+                }
+                figures |= {"totals": counts | further, "agreement": self.agreement()}
             else:
                 # How much others have judged, and found, might tell somebody what to say.
                 for row in chain(*figures["by"].values()):
@@ -61,17 +65,6 @@ class Progress:
         # Kiwi reads each text that is new: nobody's judgement waits for that behind the lock.
         leaks = list(map(context.leak, questions))
         return figures | {"leak": {"mean": mean_leak(leaks), "target": settings.leak_target}}
-
-    def _of_everybody(self, counts: Plain, pools: Collection[QuestionPool]) -> Plain:
-        """What the owner alone may know."""
-        further = {
-            "judged": sum(pool.n_judged for pool in pools),
-            "questions_with_relevant": sum(pool.has_relevant for pool in pools),
-        }
-        return {
-            "totals": counts | further,
-            "agreement": self.agreement(),
-        }
 
     def agreement(self) -> Plain:
         """How far people agree, as alpha with its interval.
@@ -110,21 +103,15 @@ def shares(
         further = sorted(value for value in pools_of if value is not None and value not in target)
         values = [*target, *further, *([None] if None in pools_of else [])]
         shares_of[name] = [
-            _share_row(value, pools_of[value], len(pools), target)
+            {
+                "value": value,
+                "questions": len(pools_of[value]),
+                "share": len(pools_of[value]) / len(pools) if pools else 0.0,
+                "target": None if value is None else target.get(value),
+                "judged": sum(pool.n_judged for pool in pools_of[value]),
+                "answered": sum(pool.has_relevant for pool in pools_of[value]),
+            }
             # Where no question has any value there is nothing to show a share of.
             for value in ([] if values == [None] else values)
         ]
     return shares_of
-
-
-def _share_row(
-    value: str | None, pools: Collection[QuestionPool], n_all: int, target: Mapping[str, float]
-) -> Plain:
-    return {
-        "value": value,
-        "questions": len(pools),
-        "share": len(pools) / n_all if n_all else 0.0,
-        "target": target.get(value) if value is not None else None,
-        "judged": sum(pool.n_judged for pool in pools),
-        "answered": sum(pool.has_relevant for pool in pools),
-    }

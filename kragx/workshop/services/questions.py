@@ -1,7 +1,8 @@
 """The questions of a workshop: listed, written, made from templates, and dropped."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -19,52 +20,12 @@ from kragx.workshop.services.context import (
     QuestionText,
     Reference,
     RefusedError,
-    RequestForm,
     Words,
     get,
     plain_question,
     post,
 )
 from kragx.workshop.state.records import Person, Question, SuggestedDocument, new_uid, now
-
-
-class QuestionForm(RequestForm):
-    """A question that is new, or that is changed: then with its uid."""
-
-    uid: Id | None = None
-    text: QuestionText
-    query_type: Label | None = None
-    difficulty: Label | None = None
-    answerable: bool | None = None
-    reference: Reference | None = None
-    sources: Annotated[list[Id], Field(max_length=100)] = Field(default_factory=list)
-    note: Words = ""
-
-
-class DropForm(RequestForm):
-    """A question that is asked no more."""
-
-    uid: Id
-    why: Words = ""
-
-
-class TemplatesForm(RequestForm):
-    """How many questions templates shall make; another seed makes others."""
-
-    n: Annotated[int, Field(ge=1, le=200, strict=False)] = 20
-    seed: Annotated[int, Field(ge=0, le=1_000_000, strict=False)] = 0
-
-
-class UidsForm(RequestForm):
-    """Some of several."""
-
-    uids: Annotated[list[Id], Field(max_length=200)]
-
-
-class QuestionsForm(RequestForm):
-    """Which questions are listed."""
-
-    state: Literal["open", "dropped"] | None = None
 
 
 class Questions:
@@ -76,14 +37,14 @@ class Questions:
         self._drafts: dict[str, NewQuestion] = {}
 
     @get("questions")
-    def listed(self, person: Person, form: QuestionsForm) -> Plain:
+    def listed(self, person: Person, state: Literal["open", "dropped"] | None = None) -> Plain:
         """Questions; what only the owner may know is left out for others."""
         with self._state.lock:
             self._context.queue.refresh()
             questions = [
                 question
                 for question in self._state.questions.values()
-                if form.state in (None, question.state)
+                if state in (None, question.state)
             ]
             rows = [self._row(question, person) for question in questions]
         # Kiwi reads texts that are new, and nobody who judges waits for that behind the lock.
@@ -118,8 +79,19 @@ class Questions:
         return row
 
     @post("questions")
-    def put(self, person: Person, form: QuestionForm) -> Plain:
-        """Store a question, a new one or one that is changed.
+    def put(
+        self,
+        person: Person,
+        text: QuestionText,
+        uid: Id | None = None,
+        query_type: Label | None = None,
+        difficulty: Label | None = None,
+        answerable: bool | None = None,
+        reference: Reference | None = None,
+        sources: Annotated[Sequence[Id], Field(max_length=100)] = (),
+        note: Words = "",
+    ) -> Plain:
+        """Store a question, a new one or one that is changed: then with its uid.
 
         Raises:
             RefusedError: it is somebody else's.
@@ -127,28 +99,36 @@ class Questions:
             ClashError: another open question has the same text, or it was dropped.
         """
         with self._state.lock:
-            for source in form.sources:
+            for source in sources:
                 self._context.document(source)  # refuses what the corpus lacks
-            before = self._state.questions.get(form.uid) if form.uid is not None else None
+            before = self._state.questions.get(uid) if uid is not None else None
             if before is not None:
                 _check_author(person, before)
                 self._context.open_question(before.uid)
             # The page may send a new question twice, as it cannot know whether the first one came.
             for other in self._state.open_questions():
-                if other.text == form.text and (before is None or other.uid != before.uid):
-                    if form.uid is None and other.person == person.uid:
+                if other.text == text and (before is None or other.uid != before.uid):
+                    if uid is None and other.person == person.uid:
                         return {"question": self._row(other, person)}  # sent again
                     problem = "another question has the same words"
                     raise ClashError(problem, code="text", field="text")
-            fields = form.model_dump(exclude={"uid"}) | {"sources": tuple(form.sources)}
+            fields: dict[str, Any] = {
+                "text": text,
+                "query_type": query_type,
+                "difficulty": difficulty,
+                "answerable": answerable,
+                "reference": reference,
+                "sources": tuple(sources),
+                "note": note,
+            }
             if before is None:
-                question = Question(uid=form.uid or new_uid(), person=person.uid, **fields)
+                question = Question(uid=uid or new_uid(), person=person.uid, **fields)
             else:
                 question = replace(before, **fields, at=now())
             candidates = self._state.candidates.get(question.uid, {})
             suggested = (
                 SuggestedDocument(question=question.uid, document=source, origin="source")
-                for source in form.sources
+                for source in sources
                 if source not in candidates
             )
             self._state.add([question, *suggested])
@@ -158,8 +138,15 @@ class Questions:
         return answer
 
     @get("templates", owner=True)
-    def drafts(self, form: TemplatesForm) -> Plain:
-        """Questions that templates would make from the corpus; nothing is stored."""
+    def drafts(
+        self,
+        n: Annotated[int, Field(ge=1, le=200, strict=False)] = 20,
+        seed: Annotated[int, Field(ge=0, le=1_000_000, strict=False)] = 0,
+    ) -> Plain:
+        """Questions that templates would make from the corpus; nothing is stored.
+
+        Another seed makes others.
+        """
         from kragx.workshop.questions.targets import TARGETS
         from kragx.workshop.questions.templates import make_questions
 
@@ -168,10 +155,10 @@ class Questions:
         settings = self._context.workshop.settings
         result = make_questions(
             self._context.documents.corpus,
-            n=form.n,
+            n=n,
             existing=existing,
             targets={name: shares for name, shares in settings.targets.items() if name in TARGETS},
-            seed=form.seed,
+            seed=seed,
         )
         self._drafts = {question.uid: question for question in result.questions}
         fields = ("uid", "text", "query_type", "difficulty", "leak")
@@ -182,17 +169,19 @@ class Questions:
         }
 
     @post("templates", owner=True)
-    def add_drafts(self, person: Person, form: UidsForm) -> Plain:
+    def add_drafts(
+        self, person: Person, uids: Annotated[Sequence[Id], Field(max_length=200)]
+    ) -> Plain:
         """Store some of the questions that were made last, with their sources as suggestions.
 
         Raises:
             ClashError: one of them was made before the last time.
         """
         drafts = self._drafts
-        if not form.uids or any(uid not in drafts for uid in form.uids):
+        if not uids or any(uid not in drafts for uid in uids):
             raise ClashError("these were not made last", code="made", remedy="make them again")
         with self._state.lock:
-            queries = [drafts[uid].query for uid in form.uids if uid not in self._state.questions]
+            queries = [drafts[uid].query for uid in uids if uid not in self._state.questions]
             if queries:
                 dataset = GoldDataset(tuple(queries))
                 documents = self._context.documents
@@ -201,13 +190,13 @@ class Questions:
         return {"added": len(queries)}
 
     @post("questions/drop")
-    def drop(self, person: Person, form: DropForm) -> Plain:
+    def drop(self, person: Person, uid: Id, why: Words = "") -> Plain:
         """Ask a question no more; its judgements stay."""
         with self._state.lock:
-            question = self._context.question(form.uid, field="uid")
+            question = self._context.question(uid, field="uid")
             _check_author(person, question)
             if question.state == "open":
-                note = form.why or question.note
+                note = why or question.note
                 question = replace(question, state="dropped", note=note, at=now())
                 self._state.add([question])
             return {"question": self._row(question, person)}

@@ -12,18 +12,11 @@ from kragx.workshop.services.context import (
     ClashError,
     Context,
     Plain,
-    RequestForm,
     Words,
     get,
     post,
 )
 from kragx.workshop.state.records import Person
-
-
-class ReleaseForm(RequestForm):
-    """What goes into a release's notes."""
-
-    note: Words = ""
 
 
 @dataclass(frozen=True)
@@ -71,7 +64,7 @@ class Releases:
         }
 
     @post("releases", owner=True)
-    def release(self, person: Person, form: ReleaseForm) -> Plain:
+    def release(self, person: Person, note: Words = "") -> Plain:
         """Write what is ready as a gold file that never changes.
 
         Raises:
@@ -82,7 +75,7 @@ class Releases:
         context = self.context
         with _clashes():
             outcome = release(
-                context.workshop, context.state, context.copies, person=person.uid, note=form.note
+                context.workshop, context.state, context.copies, person=person.uid, note=note
             )
         if outcome.version is None:
             raise ClashError(f"nothing has changed since {outcome.file.name}", code="same")

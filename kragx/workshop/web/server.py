@@ -8,10 +8,10 @@ import socket
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, get_type_hints
 
 import uvicorn
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -31,13 +31,10 @@ from kragx.workshop.services.context import (
     ClashError,
     Plain,
     RefusedError,
-    RequestForm,
     UnknownError,
 )
 from kragx.workshop.state.records import Person
 from kragx.workshop.web.security import Guard, Refusal, body_of, json_response, token_of
-
-_Form = TypeVar("_Form", bound=RequestForm)
 
 _PATIENCE = 2.0
 """Seconds that a database which others hold may take; the page then keeps what it sent, and asks
@@ -64,11 +61,10 @@ def routes(desk: Desk, say: Callable[[str], object]) -> Iterator[Route]:
 def _endpoint(
     desk: Desk, call: ApiCall, method: Callable[..., Plain], say: Callable[[str], object]
 ) -> Callable[[Request], Awaitable[Response]]:
-    takes = get_type_hints(method)  # once, not at each request
+    form, takes_person = form_of(method), "person" in inspect.signature(method).parameters
 
     def answer(person: Person, value: Any) -> Plain:
-        arguments = {"person": person, "form": _form(takes.get("form", RequestForm), value)}
-        return method(**{name: argument for name, argument in arguments.items() if name in takes})
+        return method(**({"person": person} if takes_person else {}), **_checked(form, value))
 
     async def endpoint(request: Request) -> Response:
         try:
@@ -129,11 +125,24 @@ def _json(body: bytes) -> Any:
     return SurrogateRepair().value(value)
 
 
-def _form(form: type[_Form], value: Any) -> _Form:
+def form_of(method: Callable[..., Plain]) -> type[BaseModel]:
+    """What a method takes beside the person who asks: unknown fields are mistakes."""
+    types = get_type_hints(method, include_extras=True)
+    fields: dict[str, Any] = {
+        name: (types[name], ... if parameter.default is parameter.empty else parameter.default)
+        for name, parameter in inspect.signature(method).parameters.items()
+        if name != "person"
+    }
+    # Strict: numbers are no texts.
+    strict = ConfigDict(extra="forbid", strict=True)
+    return create_model(method.__name__, __config__=strict, **fields)
+
+
+def _checked(form: type[BaseModel], value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Refusal(400, f"a JSON object is expected, not {shorten(value)}")
     try:
-        return form.model_validate(value)
+        return vars(form.model_validate(value))
     except ValidationError as error:
         detail = error.errors(include_url=False)[0]
         field = ".".join(map(str, detail["loc"]))
