@@ -13,20 +13,17 @@ import os
 import random
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 from kragx.ground.errors import UsageError
-from kragx.judging.budget import Budget, Used, in_words, most_tokens, spent_of
+from kragx.judging.budget import Budget, Price, Used, in_words, most_tokens, spent_of
 from kragx.judging.client import Request, Usage
 from kragx.judging.judgement_counts import Spent
 from kragx.judging.store import Store
-
-if TYPE_CHECKING:
-    from kragx.judging.settings import JudgeSettings
 
 _FLOOR = 0.5  # seconds; no wait is shorter, whatever a server says
 _CEILING = 60.0  # seconds that the random part of a wait grows to
@@ -69,7 +66,7 @@ class Limits:
     without an answer can have used stays reserved.
 
     Args:
-        settings: of the judge.
+        settings: of the judge, a `kragx.judging.settings.JudgeSettings`.
 
     Attributes:
         limit: how many calls may run at once.
@@ -83,7 +80,7 @@ class Limits:
         name: what the ids of attempts begin with that are counted here.
     """
 
-    def __init__(self, settings: JudgeSettings) -> None:
+    def __init__(self, settings: Any) -> None:
         self.limit: float = float(settings.concurrency)
         self.answered: float | None = None
         self.spent: Spent = Spent()
@@ -92,13 +89,15 @@ class Limits:
         self.submitted: Used = Used()
         self.fellows: Sequence[Limits] = ()
         self.name: str = os.urandom(6).hex()
-        self._settings, self._price = settings, settings.price
+        self._settings = settings
+        self._price: Price | None = settings.price
         self._budgets: tuple[Budget, ...] = settings.budget
         self._total = next((budget for budget in self._budgets if budget.per == "total"), None)
         # By the store, for budgets in total: what others used, and the most that open batches may.
         self._stored, self._last_row = Used(), 0
         self._waiting_in_batches = Used()
-        self._clock, self._sleep = settings.clock, settings.sleep
+        self._clock: Callable[[], float] = settings.clock
+        self._sleep: Callable[[float], Awaitable[None]] = settings.sleep
         self._interval = 0.0 if settings.rpm is None else 60.0 / settings.rpm
         self._next = self._paused_until = self._lowered = self._read_at = float("-inf")
         self._reserved = Spent()  # for the calls that run

@@ -105,7 +105,7 @@ def _read_record(record: Mapping[str, Any], number: int) -> Exported:
                 )
         if any(grade < 0 or (rubric is not None and grade > rubric.top) for grade in grades):
             raise DataError("{grades} is no grade of its rubric", field="grade", grades=grades[0])
-        if (grade is None) == (attempt.failure is None):
+        if (grade is None) == (record.get("failure") is None):
             raise DataError("a judgement has a grade, or a failure without one")
     if key_of(material) != attempt.key:
         raise DataError(
