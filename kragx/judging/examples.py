@@ -280,8 +280,13 @@ def _read(options: Examples) -> tuple[str | None, int, tuple[Example, ...]]:
         settings, rows = read_sampled(beside)
         named = str(settings.get("asks", "relevance"))
         if asked_type not in (None, named):
-            problem = f"people were asked for {named}, not {asked_type}"
-            raise UsageError(problem, field="asks", path=str(beside))
+            raise UsageError(
+                "people were asked for {named}, not {asks}",
+                field="asks",
+                path=str(beside),
+                named=named,
+                asks=asked_type,
+            )
         asked_type, against = named, "gold" if named == "support" else "query"
         for query_id, document_id, text, document in rows:
             texts[query_id, document_id] = Example(document, 0, **{against: text})

@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import Any
 
 from kragx.ground.errors import UsageError
+from kragx.ground.printing import joined, message
 from kragx.judging.budget import Budget, Price, Used, in_words, most_tokens, spent_of
 from kragx.judging.client import Request, Usage
 from kragx.judging.judgement_counts import Spent
@@ -262,12 +263,14 @@ class Limits:
         if lacking is None:
             return None
         budget, name = lacking
-        sentence = budget.says(name, self.used_of(budget), self._settings.currency)
+        spent = [budget.says(name, self.used_of(budget), self._settings.currency)]
         if budget.per == "total" and (n := self._waiting_in_batches.calls):
-            sentence += f" ({n} questions in open batches are counted at their most)"
+            spent.append(message("({n} questions in open batches are counted at their most)", n=n))
         if n := self.unknown.n_calls_without_usage:
-            sentence += f" ({n} calls without an answer are counted as the most they are)"
-        if name != "calls":
-            most = in_words(name, Used.of(room, self._price))
-            sentence += f", and another call can take {most}"
-        return sentence
+            spent.append(
+                message("({n} calls without an answer are counted as the most they are)", n=n)
+            )
+        most = message(
+            "and another call can take {amount}", amount=in_words(name, Used.of(room, self._price))
+        )
+        return joined(", ", [joined(" ", spent), "" if name == "calls" else most])

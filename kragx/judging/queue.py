@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from kragx.ground.errors import DataError, JudgingError
+from kragx.ground.printing import message
 from kragx.ground.secrets import Secrets
 from kragx.judging.judgement_counts import Tally
 from kragx.judging.question import Judgement, Question, essential, material
@@ -165,8 +166,11 @@ class WorkQueue:
                 if self._attempts:
                     await self._commit()
             if self._error is not None:
-                problem = f"{self._error}; {self._rescued()}, and nothing more was asked"
-                raise JudgingError(problem) from self._error
+                raise JudgingError(
+                    "{failure}; {rescued}, and nothing more was asked",
+                    failure=self._error.text,
+                    rescued=self._rescued(),
+                ) from self._error
 
     # -- claims ------------------------------------------------------------------------------
 
@@ -264,7 +268,7 @@ class WorkQueue:
     def _rescued(self) -> str:
         """Keep the attempts that the store lacks in a file that it can import, and say so."""
         if not self._attempts:
-            return "all that was judged is stored"
+            return message("all that was judged is stored")
         questions, pairs = self.questions, dict[str, list[list[str]]]()
         for key, *pair in questions.pairs():
             pairs.setdefault(key, []).append(pair)
@@ -279,8 +283,15 @@ class WorkQueue:
             ) as file:
                 file.writelines(f"{line}\n" for line in lines)
         except OSError as error:
-            return f"{n_lost} answers are lost, as no other file could be written ({error})"
-        return (
-            f"{n_lost} answers that it did not take are in {file.name} (once there is room: kragx "
-            f"judge store import {file.name} --store {self.store.address})"
+            return message(
+                "{n} answers are lost, as no other file could be written ({error})",
+                n=n_lost,
+                error=error,
+            )
+        return message(
+            "{n} answers that it did not take are in {file} (once there is room: kragx judge store "
+            "import {file} --store {store})",
+            n=n_lost,
+            file=file.name,
+            store=self.store.address,
         )

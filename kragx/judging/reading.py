@@ -82,7 +82,7 @@ def _of_mapping(options: Mapping[str, Any]) -> Grader:
         _refuse(
             options,
             ("repeats", "repeat", "client", "args", *_CLIENT),
-            "belongs to a judge of the panel",
+            message("belongs to a judge of the panel"),
             remedy="panel: [{{model: ..., {name}: ...}}, ...]",
         )
         judges = options["panel"]
@@ -96,7 +96,7 @@ def _of_mapping(options: Mapping[str, Any]) -> Grader:
             repeats = whole(1)(options.get("repeats", 1))
         if repeats > 1:
             return repeated(judge, repeats, **voting)
-    _refuse(voting, _VOTING, "belongs to several votes: 'panel' or 'repeats'")
+    _refuse(voting, _VOTING, message("belongs to several votes: 'panel' or 'repeats'"))
     return judge
 
 
@@ -120,7 +120,8 @@ def _member(place: int, entry: object, common: Mapping[str, Any]) -> Judge:
         if isinstance(entry, Mapping):
             options = {str(name): option for name, option in entry.items()}
         shared = (*_PANEL, *(name for name in _JUDGE if name not in OF_ONE))
-        _refuse(options, shared, "belongs to the panel, beside 'panel'; its judges share it")
+        problem = message("belongs to the panel, beside 'panel'; its judges share it")
+        _refuse(options, shared, problem)
         # Repeats were refused above, so it is one judge.
         return read_judge({**common, **options}).members[0]
 
@@ -135,12 +136,12 @@ def _model_of_environment(field: str) -> str:
 def _client(options: Mapping[str, Any]) -> Client:
     named = options.get("client", "openai")
     if named == "openai":
-        _refuse(options, ["args"], "belongs to a client with an import path")
+        _refuse(options, ["args"], message("belongs to a client with an import path"))
         given = {name: options[name] for name in _CLIENT if name in options}
         if "model" not in given:
             given["model"] = _model_of_environment("judge.model")
         return OpenAIClient(**given)
-    _refuse(options, _CLIENT, f"what {named!r} takes belongs under 'args'")
+    _refuse(options, _CLIENT, message("what {client!r} takes belongs under 'args'", client=named))
     client, args = named, None
     if isinstance(named, str):
         args = options.get("args") or {}

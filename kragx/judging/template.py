@@ -57,7 +57,7 @@ def check_prompt(prompt: str, asks: str, words: Mapping[str, str]) -> None:
     """
     if asks not in TEXTS:
         remedy = message("leave it out, or ask for {names}", names=" or ".join(TEXTS))
-        problem = f"{asks} are asked for in kragx's own words alone"
+        problem = message("{asks} are asked for in kragx's own words alone", asks=asks)
         raise UsageError(problem, remedy=remedy)
     texts, names = TEXTS[asks], names_in(prompt)
     for name in sorted(names.difference(texts, _WORDS)):
@@ -107,9 +107,10 @@ def parts(
     names = pieces[1::2]
     for name in texts:
         if name in names_in(prompt) and (name not in names or not marks.keys() >= set(names)):
-            problem = f"{name!r} is used, but is not shown as it is"
             raise UsageError(
-                problem, remedy=message("write {{{{ {name} }}}}, without a filter", name=name)
+                "{name!r} is used, but is not shown as it is",
+                remedy="write {{{{ {name} }}}}, without a filter",
+                name=name,
             )
     return tuple(zip(pieces[::2], [*pieces[1::2], ""], strict=True))
 

@@ -139,7 +139,10 @@ def extract(
     check_missing(
         tally,
         judge,
-        lambda: f"What was judged is in {judge.store}: run again to ask for what is missing",
+        lambda: message(
+            "What was judged is in {store}: run again to ask for what is missing",
+            store=judge.store,
+        ),
     )
     queries = tuple(
         _with_facts(query, questions[query.id], judgements[query.id], judge.model)
@@ -245,10 +248,14 @@ def asked_for(judge: Grader, text: str, kind: Kind, source: str | None = None) -
     # A passage that quotes a word of Korean is not Korean.
     rubric = judge.members[0].rubric_for("questions", text if is_korean(text) else "")
     if rubric.top + 1 != len(DIFFICULTIES):
-        problem = f"rubric {rubric.id!r} has grades up to {rubric.top}"
         names = ", ".join(f"{grade}: {name}" for grade, name in enumerate(DIFFICULTIES))
         raise UsageError(
-            problem, field="grades", remedy=message("explain the difficulties {names}", names=names)
+            "rubric {id!r} has grades up to {top}",
+            field="grades",
+            remedy="explain the difficulties {names}",
+            id=rubric.id,
+            top=rubric.top,
+            names=names,
         )
     words: Mapping[str, str] = words_around(rubric)["kinds"]
     name = kind.query_type

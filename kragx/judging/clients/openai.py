@@ -78,9 +78,11 @@ def _headers(value: Any) -> Mapping[str, str]:
             if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
                 raise UsageError("{name!r} is no name of a header", name=name)
             if not is_text(content) or not content.isprintable() or not content.isascii():
-                remedy = "write {X-Title: my project}; a secret as ${NAME}"
+                remedy = message("write {{X-Title: my project}}; a secret as ${{NAME}}")
                 if isinstance(content, FromVariable) and not is_text(content):
-                    remedy = f"set the environment variable: {content.written} is empty"
+                    remedy = message(
+                        "set the environment variable: {name} is empty", name=content.written
+                    )
                 raise UsageError("no text of printable ASCII", field=name, remedy=remedy)
     return value  # type: ignore[no-any-return]  # a mapping of texts, as was checked
 

@@ -82,8 +82,11 @@ def grades(
         for pair in graded.pairs:
             best[pair] = max(best.get(pair, 0), graded.grade)
     if not best:
-        problem = f"no grade of {_asks(choice)} fits; see: kragx judge store stats"
-        raise DataError("{address}: {why}", address=store.address, why=problem)
+        raise DataError(
+            "{address}: no grade of {asks} fits; see: kragx judge store stats",
+            address=store.address,
+            asks=_asks(choice),
+        )
     return best
 
 
@@ -233,13 +236,14 @@ def _one_judge(store: Store, choice: Choice) -> Iterable[Mapping[str, Any]]:
     for option, names in (("model", models), ("rubric", rubrics), ("examples", example_sets)):
         if len(names) > 1 and not (option == "model" and model is not None):
             listed = ", ".join(sorted(names))
-            panel = f", or all: 'median of {listed}'" if option == "model" else ""
             raise UsageError(
-                "--{option}: the store holds grades by several ({listed}), "
-                "which are not one set of labels; name one{panel}",
+                "--{option}: the store holds grades by several ({listed}), which are not one set "
+                "of labels; name one, or all: 'median of {listed}'"
+                if option == "model"
+                else "--{option}: the store holds grades by several ({listed}), which are not one "
+                "set of labels; name one",
                 option=option,
                 listed=listed,
-                panel=panel,
             )
     return records.values()
 

@@ -290,8 +290,12 @@ class Store:
     def _checked(self, noun: str, kind: type, *values: Any) -> tuple[Any, ...]:
         """Values that are of a kind; a `DataError` where somebody has put in others."""
         if not all(isinstance(value, kind) for value in values):
-            problem = f"{noun} that kragx did not write: {', '.join(map(shorten, values))}"
-            raise DataError(problem, path=str(self.address))
+            raise DataError(
+                "{noun} that kragx did not write: {values}",
+                path=str(self.address),
+                noun=noun,
+                values=", ".join(map(shorten, values)),
+            )
         return values
 
     def _question(self, material: Any) -> dict[str, Any]:
@@ -300,8 +304,12 @@ class Store:
             if not all(isinstance(question[part], dict) for part in ("client", "rubric")):
                 raise TypeError("no client or rubric")
         except (ValueError, TypeError, LookupError) as error:
-            problem = f"a question that kragx did not write, {shorten(material)}: {error}"
-            raise DataError(problem, path=str(self.address)) from None
+            raise DataError(
+                "a question that kragx did not write, {material}: {error}",
+                path=str(self.address),
+                material=shorten(material),
+                error=error,
+            ) from None
         return dict(question)
 
 
