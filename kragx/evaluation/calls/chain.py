@@ -6,12 +6,17 @@ asked at once never mix, in threads and tasks alike, and neither chain nor agent
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import sys
+import threading
 from collections.abc import Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import partial
 from math import inf
 from traceback import walk_stack
+from types import FrameType
 from typing import Any
 from uuid import UUID
 
@@ -23,7 +28,7 @@ from kragx.data import SurrogateRepair, as_docs
 from kragx.data.documents import is_doc
 from kragx.data.searches import UNTOLD
 from kragx.evaluation.answers import reason_of
-from kragx.evaluation.calls.call import Call, CallRecording, Kind, Objects
+from kragx.evaluation.calls.call import WAITING, Call, CallRecording, Kind, Objects
 from kragx.evaluation.calls.messages import documents_of_tool, graph_step, words_of
 from kragx.ground.errors import DataError
 
@@ -57,7 +62,12 @@ class ChainTrace(BaseCallbackHandler):
         # LangChain tells no end of a retriever that is cancelled.
         running = (frame for frame, _ in walk_stack(sys._getframe()))
         frame = next((at for at in running if at.f_code.co_name in ("invoke", "ainvoke")), None)
-        self._begin("retriever", serialized, run, query=query, frame=frame)
+        task = None
+        with suppress(RuntimeError):  # no event loop
+            # The task itself, as another may get the number of one that is gone.
+            task = asyncio.current_task()
+        look = frame and partial(_is_at_work, frame, threading.get_ident(), task)
+        self._begin("retriever", serialized, run, query=query, is_at_work=look)
         # Not when it ends: LangChain says that in a task of its own, with other variables.
         around = [
             run_id
@@ -123,9 +133,10 @@ class ChainTrace(BaseCallbackHandler):
         name = run.get("name") or (serialized or {}).get("name") or "step"
         tags = [tag.removeprefix(_KEY) for tag in run.get("tags") or () if tag.startswith(_KEY)]
         fields |= {"key": next(filter(None, tags), None), "graph": graph_step(run.get("metadata"))}
+        # Those that hand no callbacks on do not say what waits for a call, but in variables.
+        parents = (run.get("parent_run_id"), WAITING.get(), *_AROUND.get())
         for recording in self._recordings:
-            call = Call(str(name), kind, **fields)
-            recording.begin(run["run_id"], call, (run.get("parent_run_id"), *_AROUND.get()))
+            recording.begin(run["run_id"], Call(str(name), kind, **fields), parents)
 
     def _end(self, run_id: UUID, **result: Any) -> None:
         for recording in self._recordings:
@@ -135,6 +146,21 @@ class ChainTrace(BaseCallbackHandler):
         """What the recordings know of a run."""
         calls = (recording.get(run_id) for recording in self._recordings)
         return [call for call in calls if call is not None]
+
+
+def _is_at_work(frame: FrameType, thread: int, task: asyncio.Task[Any] | None) -> bool:
+    """Whether a frame runs or is awaited in a thread and task; where that cannot be seen it is."""
+    innermost = sys._current_frames().get(thread)
+    if innermost is not None and any(running is frame for running, _ in walk_stack(innermost)):
+        return True
+    # A task that waits runs nothing: its frames stand in the chain of what it awaits.
+    awaited: Any = None if task is None or task.done() else task.get_coro()
+    while inspect.iscoroutine(awaited):
+        if awaited.cr_frame is frame:
+            return True
+        awaited = awaited.cr_await
+    # What hides others may hide this one, too; the end of a chain does not.
+    return awaited is not None and type(awaited).__name__ != "FutureIter"
 
 
 def _returned(output: object) -> dict[str, Any]:
