@@ -41,8 +41,8 @@ Objects = tuple[Any, ...]
 Given = tuple[Objects, ...] | None
 """The lists of documents that a step gets; None of a search, which gets words."""
 
-WAITING: ContextVar[Hashable] = ContextVar("kragx_call", default=None)
-"""The key of the call of a function that waits for what is called now."""
+WAITING: ContextVar[tuple[Hashable, ...]] = ContextVar("kragx_waiting", default=())
+"""The keys of functions and retrievers that wait for what is called now, or did."""
 
 
 @dataclass(eq=False)

@@ -35,9 +35,6 @@ from kragx.ground.errors import DataError
 _KEY = "map:key:"
 """How the tag begins by which a `RunnableParallel` says under which key a step stands."""
 
-_AROUND: ContextVar[tuple[UUID, ...]] = ContextVar("kragx_around", default=())
-"""The retrievers that run what runs now; LangChain says so only of those that get callbacks."""
-
 
 class ChainTrace(BaseCallbackHandler):
     """Hears of one question what LangChain runs for it.
@@ -71,10 +68,10 @@ class ChainTrace(BaseCallbackHandler):
         # Not when it ends: LangChain says that in a task of its own, with other variables.
         around = [
             run_id
-            for run_id in _AROUND.get()
+            for run_id in WAITING.get()
             if any(call.ended == inf for call in self._calls(run_id))
         ]
-        _AROUND.set((run["run_id"], *around))
+        WAITING.set((run["run_id"], *around))
 
     def on_tool_start(self, serialized: Any, input_str: str, **run: Any) -> None:
         """A tool begins."""
@@ -134,7 +131,7 @@ class ChainTrace(BaseCallbackHandler):
         tags = [tag.removeprefix(_KEY) for tag in run.get("tags") or () if tag.startswith(_KEY)]
         fields |= {"key": next(filter(None, tags), None), "graph": graph_step(run.get("metadata"))}
         # Those that hand no callbacks on do not say what waits for a call, but in variables.
-        parents = (run.get("parent_run_id"), WAITING.get(), *_AROUND.get())
+        parents = (run.get("parent_run_id"), *WAITING.get())
         for recording in self._recordings:
             recording.begin(run["run_id"], Call(str(name), kind, **fields), parents)
 
@@ -142,7 +139,7 @@ class ChainTrace(BaseCallbackHandler):
         for recording in self._recordings:
             recording.end(run_id, **result)
 
-    def _calls(self, run_id: UUID) -> list[Call]:
+    def _calls(self, run_id: Hashable) -> list[Call]:
         """What the recordings know of a run."""
         calls = (recording.get(run_id) for recording in self._recordings)
         return [call for call in calls if call is not None]
@@ -188,10 +185,10 @@ def listening(recordings: tuple[CallRecording, ...]) -> Iterator[None]:
         _LISTENING.reset(token)
 
 
-def waiting_runs() -> tuple[Hashable, ...]:
-    """The runs of LangChain's that may run what runs now."""
+def waiting_run() -> Hashable:
+    """The run of LangChain's that may run what runs now."""
     config = var_child_runnable_config.get() or {}
-    return getattr(config.get("callbacks"), "parent_run_id", None), *_AROUND.get()
+    return getattr(config.get("callbacks"), "parent_run_id", None)
 
 
 def _lists_in(value: object, depth: int = 2) -> Iterator[Objects]:

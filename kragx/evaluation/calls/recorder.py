@@ -331,14 +331,14 @@ def _call(
         return answer
 
     query = words(args, kwargs)
-    parents: tuple[Hashable, ...] = (WAITING.get(),)
+    parents = WAITING.get()
     if "langchain_core.runnables.config" in sys.modules:
-        from kragx.evaluation.calls.chain import waiting_runs
+        from kragx.evaluation.calls.chain import waiting_run
 
-        parents += waiting_runs()
+        parents += (waiting_run(),)
     for recording in recordings:
         recording.begin(key, Call(name, "tool", query, message=_TOGETHER.get()), parents)
-    token = WAITING.set(key)
+    token = WAITING.set((key, *WAITING.get()))
     try:
         yield answered
     except BaseException as error:
