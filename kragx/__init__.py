@@ -12,6 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kragx.adapters.krag.document import KragDocument as KragDocument
     from kragx.adapters.krag.evaluators import (
         AveragingMethod as AveragingMethod,
         EmbeddingRougeOfflineRetrievalEvaluators as EmbeddingRougeOfflineRetrievalEvaluators,
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
         TokenizerType as TokenizerType,
     )
     from kragx.adapters.krag.rag_evaluator import RAGEvaluator as RAGEvaluator
-    from kragx.adapters.krag.retrievers import KragDocument as KragDocument
     from kragx.agreement import Agreement as Agreement, agree as agree, read_labels as read_labels
     from kragx.agreement.calibration import Calibration as Calibration, calibrate as calibrate
     from kragx.api.diff import diff as diff
@@ -134,7 +134,7 @@ _PUBLIC = {
     "evaluation.pools": ("pooled",),
     "evaluation.retrieve": ("aretrieve", "retrieve"),
     "evaluation.stage_losses": ("StageLosses", "stage_losses"),
-    "adapters.krag.retrievers": ("KragDocument",),
+    "adapters.krag.document": ("KragDocument",),
     "adapters.krag.evaluators": (
         "AveragingMethod",
         "EmbeddingRougeOfflineRetrievalEvaluators",

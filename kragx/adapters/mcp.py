@@ -133,9 +133,7 @@ def _calls(
                         raise DataError(
                             "a call of a tool without its name: {message}", message=shorten(text)
                         )
-            waiting[key] = call = Call(
-                tool, "tool", words, place=None, started=time, error=None, unit=unit
-            )
+            waiting[key] = call = Call(tool, "tool", words, started=time, error=None, unit=unit)
             calls.append((text, call))
         elif "method" in text:
             others.add(key)

@@ -194,9 +194,7 @@ def _retrieved(events: Sequence[Event], reader: LogReader) -> Retrieved:
                 step += not isinstance(before, ToolCall)
                 cited = ()  # by words before the answer: what the last message cites was read
                 # Its place among the others stands for a time, which nobody says.
-                by_id[call_id] = Call(
-                    name, "tool", query, message=step, place=None, started=step, error=None
-                )
+                by_id[call_id] = Call(name, "tool", query, message=step, started=step, error=None)
                 calls += [by_id[call_id]] if reader.reads(name) else []
             case ToolAnswer(call_id, content, error, artifact) if call_id in by_id:
                 call = by_id[call_id]

@@ -10,6 +10,7 @@ from functools import partial
 from math import nan
 from typing import TYPE_CHECKING, Any
 
+from kragx.adapters.krag.document import KragDocument
 from kragx.adapters.krag.evaluators import (
     KRAG_METRICS,
     ROUGE_METHODS,
@@ -18,7 +19,6 @@ from kragx.adapters.krag.evaluators import (
     OfflineRetrievalEvaluators,
     RougeOfflineRetrievalEvaluators,
 )
-from kragx.adapters.krag.retrievers import KragDocument
 from kragx.data import GoldDataset, Retrieved
 from kragx.evaluation.retrieve import retrieve
 from kragx.evaluation.retriever_adapters import adapted

@@ -119,7 +119,6 @@ def _span(
         name,
         kind,
         given=() if kind == "step" else None,
-        place=None,
         started=start,
         # Without an end, or with one before its start, nobody knows when it ended.
         ended=end if 0 < start <= end and (end - start) / 1e9 < inf else inf,

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from math import inf
-from traceback import walk_stack
-from types import FrameType
 from typing import Any, Literal
 
 from kragx.data import Doc, Stage, last_stages
@@ -45,33 +41,8 @@ Objects = tuple[Any, ...]
 Given = tuple[Objects, ...] | None
 """The lists of documents that a step gets; None of a search, which gets words."""
 
-Place = tuple[int, "asyncio.Task[Any] | None"]
-"""A thread and a task: the task itself, as another may get the number of one that is gone."""
-
-
-def place() -> Place:
-    """The thread and the task that run now."""
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:  # no event loop
-        task = None
-    return threading.get_ident(), task
-
-
-def is_at_work(frame: FrameType, where: Place) -> bool:
-    """Whether a frame runs or is awaited at a place; where that cannot be seen it is."""
-    thread, task = where
-    innermost = sys._current_frames().get(thread)
-    if innermost is not None and any(running is frame for running, _ in walk_stack(innermost)):
-        return True
-    # A task that waits runs nothing: its frames stand in the chain of what it awaits.
-    awaited: Any = None if task is None or task.done() else task.get_coro()
-    while inspect.iscoroutine(awaited):
-        if awaited.cr_frame is frame:
-            return True
-        awaited = awaited.cr_await
-    # What hides others may hide this one, too; the end of a chain does not.
-    return awaited is not None and type(awaited).__name__ != "FutureIter"
+WAITING: ContextVar[tuple[Hashable, ...]] = ContextVar("kragx_waiting", default=())
+"""The keys of functions and retrievers that wait for what is called now, or did."""
 
 
 @dataclass(eq=False)
@@ -85,8 +56,7 @@ class Call:
         given: what a step gets.
         key: of the mapping under which a step stands.
         above: the call that waits for this one.
-        place: where it runs; None of one that was logged.
-        frame: what runs as long as it is at work, of one whose end may not be told.
+        is_at_work: looks whether it runs or is awaited, of one whose end may not be told.
         message: what called for it; what one message calls for runs side by side.
         graph: the step of a graph in which it stands, with the name of the graph.
         started, ended: by a clock that all calls of a question share.
@@ -103,8 +73,7 @@ class Call:
     given: Given = None
     key: str | None = None
     above: Call | None = None
-    place: Place | None = field(default_factory=place)
-    frame: FrameType | None = None
+    is_at_work: Callable[[], bool] | None = None
     message: Hashable = None
     graph: Hashable = None
     started: float = field(default_factory=time.perf_counter)
@@ -122,10 +91,9 @@ class Call:
 
     def may_wait(self) -> bool:
         """Whether it may be waiting for what begins now."""
-        if self.ended < inf or self.frame is None or self.place is None:
-            return self.ended == inf
+        is_at_work = self.is_at_work
         # Between two looks its task may begin to wait, or no longer do so.
-        return any(is_at_work(self.frame, self.place) for _ in range(2))
+        return self.ended == inf and (is_at_work is None or is_at_work() or is_at_work())
 
     @property
     def is_container(self) -> bool:
@@ -174,7 +142,7 @@ class CallRecording:
 
     def __init__(self) -> None:
         self._calls: dict[Hashable, Call] = {}
-        self._under_way: dict[Hashable, Call] = {}
+
         self.lock: threading.Lock = threading.Lock()
         self.is_open: bool = True
         self.has_lost: bool = False
@@ -189,24 +157,19 @@ class CallRecording:
             parents: the keys of what may be waiting for it, which stand in one another.
         """
         with self.lock:
-            if not self.is_open or key in self._calls:
-                return
-            # Those that hand no callbacks on do not say what waits for a call: it is the last one
-            # under way in its thread and task; LangChain says it where one begins these.
-            priors = reversed(self._under_way.values())
-            same_place = (prior for prior in priors if prior.place == call.place)
-            waiting = [self._calls[parent] for parent in parents if parent in self._calls]
-            waiting.sort(key=lambda parent: -parent.started)
-            call.above = next(filter(Call.may_wait, chain(same_place, waiting)), None)
-            self._calls[key] = self._under_way[key] = call
+            if self.is_open and key not in self._calls:
+                waiting = [self._calls[parent] for parent in parents if parent in self._calls]
+                waiting.sort(key=lambda parent: -parent.started)
+                call.above = next(filter(Call.may_wait, waiting), None)
+                self._calls[key] = call
 
     def end(self, key: Hashable, **result: Any) -> None:
         """A call has ended; `result` has fields of `Call`."""
         now = time.perf_counter()
         with self.lock:
-            call = self._under_way.pop(key, None)
-            if call is not None and self.is_open:
-                call.ended, call.error, call.frame = now, None, None
+            call = self._calls.get(key)
+            if call is not None and call.ended == inf and self.is_open:
+                call.ended, call.error, call.is_at_work = now, None, None
                 for name, value in result.items():
                     setattr(call, name, value)
 
@@ -219,7 +182,7 @@ class CallRecording:
         with self.lock:
             self.is_open = False
             for call in self._calls.values():
-                call.frame = None  # it holds all that its function has
+                call.is_at_work = None  # it holds all that its function has
 
     @property
     def calls(self) -> list[Call]:

@@ -6,12 +6,17 @@ asked at once never mix, in threads and tasks alike, and neither chain nor agent
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import sys
+import threading
 from collections.abc import Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import partial
 from math import inf
 from traceback import walk_stack
+from types import FrameType
 from typing import Any
 from uuid import UUID
 
@@ -23,15 +28,12 @@ from kragx.data import SurrogateRepair, as_docs
 from kragx.data.documents import is_doc
 from kragx.data.searches import UNTOLD
 from kragx.evaluation.answers import reason_of
-from kragx.evaluation.calls.call import Call, CallRecording, Kind, Objects
+from kragx.evaluation.calls.call import WAITING, Call, CallRecording, Kind, Objects
 from kragx.evaluation.calls.messages import documents_of_tool, graph_step, words_of
 from kragx.ground.errors import DataError
 
 _KEY = "map:key:"
 """How the tag begins by which a `RunnableParallel` says under which key a step stands."""
-
-_AROUND: ContextVar[tuple[UUID, ...]] = ContextVar("kragx_around", default=())
-"""The retrievers that run what runs now; LangChain says so only of those that get callbacks."""
 
 
 class ChainTrace(BaseCallbackHandler):
@@ -57,14 +59,19 @@ class ChainTrace(BaseCallbackHandler):
         # LangChain tells no end of a retriever that is cancelled.
         running = (frame for frame, _ in walk_stack(sys._getframe()))
         frame = next((at for at in running if at.f_code.co_name in ("invoke", "ainvoke")), None)
-        self._begin("retriever", serialized, run, query=query, frame=frame)
+        task = None
+        with suppress(RuntimeError):  # no event loop
+            # The task itself, as another may get the number of one that is gone.
+            task = asyncio.current_task()
+        look = frame and partial(_is_at_work, frame, threading.get_ident(), task)
+        self._begin("retriever", serialized, run, query=query, is_at_work=look)
         # Not when it ends: LangChain says that in a task of its own, with other variables.
         around = [
             run_id
-            for run_id in _AROUND.get()
+            for run_id in WAITING.get()
             if any(call.ended == inf for call in self._calls(run_id))
         ]
-        _AROUND.set((run["run_id"], *around))
+        WAITING.set((run["run_id"], *around))
 
     def on_tool_start(self, serialized: Any, input_str: str, **run: Any) -> None:
         """A tool begins."""
@@ -123,18 +130,34 @@ class ChainTrace(BaseCallbackHandler):
         name = run.get("name") or (serialized or {}).get("name") or "step"
         tags = [tag.removeprefix(_KEY) for tag in run.get("tags") or () if tag.startswith(_KEY)]
         fields |= {"key": next(filter(None, tags), None), "graph": graph_step(run.get("metadata"))}
+        # Those that hand no callbacks on do not say what waits for a call, but in variables.
+        parents = (run.get("parent_run_id"), *WAITING.get())
         for recording in self._recordings:
-            call = Call(str(name), kind, **fields)
-            recording.begin(run["run_id"], call, (run.get("parent_run_id"), *_AROUND.get()))
+            recording.begin(run["run_id"], Call(str(name), kind, **fields), parents)
 
     def _end(self, run_id: UUID, **result: Any) -> None:
         for recording in self._recordings:
             recording.end(run_id, **result)
 
-    def _calls(self, run_id: UUID) -> list[Call]:
+    def _calls(self, run_id: Hashable) -> list[Call]:
         """What the recordings know of a run."""
         calls = (recording.get(run_id) for recording in self._recordings)
         return [call for call in calls if call is not None]
+
+
+def _is_at_work(frame: FrameType, thread: int, task: asyncio.Task[Any] | None) -> bool:
+    """Whether a frame runs or is awaited in a thread and task; where that cannot be seen it is."""
+    innermost = sys._current_frames().get(thread)
+    if innermost is not None and any(running is frame for running, _ in walk_stack(innermost)):
+        return True
+    # A task that waits runs nothing: its frames stand in the chain of what it awaits.
+    awaited: Any = None if task is None or task.done() else task.get_coro()
+    while inspect.iscoroutine(awaited):
+        if awaited.cr_frame is frame:
+            return True
+        awaited = awaited.cr_await
+    # What hides others may hide this one, too; the end of a chain does not.
+    return awaited is not None and type(awaited).__name__ != "FutureIter"
 
 
 def _returned(output: object) -> dict[str, Any]:
@@ -162,10 +185,10 @@ def listening(recordings: tuple[CallRecording, ...]) -> Iterator[None]:
         _LISTENING.reset(token)
 
 
-def waiting_runs() -> tuple[Hashable, ...]:
-    """The runs of LangChain's that may run what runs now."""
+def waiting_run() -> Hashable:
+    """The run of LangChain's that may run what runs now."""
     config = var_child_runnable_config.get() or {}
-    return getattr(config.get("callbacks"), "parent_run_id", None), *_AROUND.get()
+    return getattr(config.get("callbacks"), "parent_run_id", None)
 
 
 def _lists_in(value: object, depth: int = 2) -> Iterator[Objects]:

@@ -16,7 +16,7 @@ from kragx.data import Doc, SurrogateRepair
 from kragx.data.documents import ranked
 from kragx.data.searches import Search, Searches
 from kragx.evaluation.answers import reason_of
-from kragx.evaluation.calls.call import Call, CallRecording, searches_made
+from kragx.evaluation.calls.call import WAITING, Call, CallRecording, searches_made
 from kragx.evaluation.calls.messages import documents_in, words_of
 from kragx.ground.caller_warnings import warn
 from kragx.ground.errors import DataError, UsageError, shorten
@@ -34,7 +34,7 @@ LOST = (
 """Why searches are not known of a question, though some were made."""
 
 _RECORDINGS: ContextVar[_Recordings] = ContextVar("kragx_recordings", default=())
-_CALL: ContextVar[Hashable] = ContextVar("kragx_call", default=None)
+
 _TOGETHER: ContextVar[Hashable] = ContextVar("kragx_together", default=None)
 _AT_WORK: dict[CallRecording, _Recordings] = {}
 """The recordings under way in this process, each with those around it."""
@@ -331,21 +331,21 @@ def _call(
         return answer
 
     query = words(args, kwargs)
-    parents: tuple[Hashable, ...] = (_CALL.get(),)
+    parents = WAITING.get()
     if "langchain_core.runnables.config" in sys.modules:
-        from kragx.evaluation.calls.chain import waiting_runs
+        from kragx.evaluation.calls.chain import waiting_run
 
-        parents += waiting_runs()
+        parents += (waiting_run(),)
     for recording in recordings:
         recording.begin(key, Call(name, "tool", query, message=_TOGETHER.get()), parents)
-    token = _CALL.set(key)
+    token = WAITING.set((key, *WAITING.get()))
     try:
         yield answered
     except BaseException as error:
         result = {"error": reason_of(error)}
         raise
     finally:
-        _CALL.reset(token)
+        WAITING.reset(token)
         for recording in recordings:
             recording.end(key, **result)
 

@@ -19,7 +19,6 @@ def calls(draw: st.DrawFn) -> list[Call]:
             "tool",
             "tool",
             draw(st.sampled_from("ab")),
-            place=None,
             started=start,
             ended=start + draw(st.integers(1, 4)),
             error=draw(st.sampled_from([None, None, "down"])),
@@ -92,7 +91,7 @@ def test_steps(made: list[Call], random: object) -> None:
 def test_by_hand(times: list[tuple[int, int]], steps: list[int]) -> None:
     """Calls that overlap are one step, also by one between them; a call at another's end is not."""
     made = [
-        Call("t", "tool", str(number), place=None, started=start, ended=end, error=None)
+        Call("t", "tool", str(number), started=start, ended=end, error=None)
         for number, (start, end) in enumerate(times)
     ]
     assert steps_of(made) == steps
