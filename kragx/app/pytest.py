@@ -74,7 +74,12 @@ def _results(
         case str() | Path() if Path(results).is_dir():
             report = pipeline.recompute(Path(results), earlier=earlier, trust=trust)
         case str() | Path():
-            report = _run(Path(results), gates, earlier)
+            loaded = config.load(Path(results))
+            if earlier is not None:
+                loaded = config.with_earlier(loaded, earlier)
+            if gates is not None:
+                loaded = config.with_gates(loaded, gates)
+            report = pipeline.run(loaded)
         case _:
             raise UsageError(
                 "results: {kind} is none; pass a config file, a result folder, "
@@ -83,13 +88,3 @@ def _results(
             )
     report = report if gates is None else report.with_gates(gates)
     return report.gates, list(report.failures.values())
-
-
-def _run(path: Path, gates: Mapping[str, Any] | None, earlier: Path | None) -> RunReport:
-    """A config that is run with these gates and earlier results."""
-    loaded = config.load(path)
-    if earlier is not None:
-        loaded = config.with_earlier(loaded, earlier)
-    if gates is not None:
-        loaded = config.with_gates(loaded, gates)
-    return pipeline.run(loaded)

@@ -26,12 +26,6 @@ def warn(text: str, category: type[Warning]) -> None:
     warnings.warn(joined(": ", [_ABOUT.get(), text]), category, stacklevel=outside())
 
 
-def warned_text(message: Warning | str) -> str:
-    """What was warned of; a phrase stays one, to be said in another language."""
-    text = message.args[0] if isinstance(message, Warning) and message.args else message
-    return text if isinstance(text, str) else str(message)
-
-
 _BETWEEN = {"kragx", "asyncio", "concurrent", "contextlib", "functools", "threading"}
 """Packages that stand between a line of kragx and the one that called for it."""
 

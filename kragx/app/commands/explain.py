@@ -8,7 +8,7 @@ import typer
 from kragx.app import pipeline
 from kragx.app.commands import options as opt
 from kragx.app.commands.match_options import MatchSpec
-from kragx.app.commands.output import one_or_runs, show
+from kragx.app.commands.output import show
 from kragx.app.config import match_spec
 from kragx.evaluation.explain import explain as explain_query
 from kragx.evaluation.explanation import Explanation
@@ -51,10 +51,11 @@ def explain(
             corpus=corpus,
         )
         explanations = [explanation]
+    plain = [explanation.to_dict() for explanation in explanations]
     show(
         format,
         lambda: _parts(explanations, full=full),
-        lambda: one_or_runs([explanation.to_dict() for explanation in explanations]),
+        lambda: plain[0] if len(plain) == 1 else {"runs": plain},
     )
 
 

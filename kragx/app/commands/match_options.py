@@ -1,22 +1,16 @@
 """The options that say how matches are decided, with what there is to choose from."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from kragx.app.commands.options import OF_MATCHING
 from kragx.matchers import METHODS
 
-
-def listed(names: Any) -> str:
-    """Names as help texts list them."""
-    return ", ".join(names)
-
-
 Match = Annotated[
     str | None,
     typer.Option(
-        help=f"{listed(METHODS)}, package.module:name, a mapping with its options as in YAML "
+        help=f"{', '.join(METHODS)}, package.module:name, a mapping with its options as in YAML "
         "('{method: rouge2, measure: recall}'), or a YAML file with 'match:' (default: overlap; id "
         "for qrels)."
     ),
@@ -24,8 +18,8 @@ Match = Annotated[
 MatchSpec = Annotated[
     str | None,
     typer.Option(
-        help=f"{listed(METHODS)}; a mapping as in YAML ('{{method: rouge2, measure: recall}}'); or "
-        "a YAML file with 'match:' (default: the folder's own, or overlap)."
+        help=f"{', '.join(METHODS)}; a mapping as in YAML ('{{method: rouge2, measure: recall}}'); "
+        "or a YAML file with 'match:' (default: the folder's own, or overlap)."
     ),
 ]
 Threshold = Annotated[

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -33,11 +32,6 @@ def show(
         printing.put(f"{to_json(make_plain(), indent=2)}\n")
     else:
         printing.put(texts[format]())
-
-
-def one_or_runs(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The plain values of one result, or of several under ``runs``."""
-    return results[0] if len(results) == 1 else {"runs": results}
 
 
 def end(failures: Iterable[str], failed_gates: Sequence[object]) -> None:

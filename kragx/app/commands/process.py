@@ -16,7 +16,6 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from kragx.ground.caller_warnings import warned_text
 from kragx.ground.errors import DataError, JudgingError, KragxError, UsageError
 from kragx.ground.printing import in_language, joined, message, say
 
@@ -209,8 +208,10 @@ _WARNING = message("warning")
 
 def show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Say a warning of Python's as kragx says all else: in one line, for `warnings`."""
+    # A phrase stays one, to be said in another language.
+    text = message.args[0] if isinstance(message, Warning) and message.args else message
     with suppress(OSError):
-        _report(joined(": ", [_WARNING, warned_text(message)]))
+        _report(joined(": ", [_WARNING, text if isinstance(text, str) else str(message)]))
 
 
 def _report(wording: str) -> None:

@@ -53,10 +53,10 @@ def score(
     corpus: opt.Corpus = None,
     metric: opt.Metrics = None,
     profile: Annotated[
-        str | None, typer.Option(help=f"Whose numbers: {by.listed(PROFILES)} (default: kragx).")
+        str | None, typer.Option(help=f"Whose numbers: {', '.join(PROFILES)} (default: kragx).")
     ] = None,
     no_gold: Annotated[
-        str | None, typer.Option(help=f"Queries without gold: {by.listed(NO_GOLD)}.")
+        str | None, typer.Option(help=f"Queries without gold: {', '.join(NO_GOLD)}.")
     ] = None,
     max_failed: opt.MaxFailed = None,
     anyway: opt.Anyway = False,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -237,17 +238,15 @@ def asker(
     Questions are asked once, without a warm-up: it is of what is found, not of times. It raises
     what `retrieve_all` does.
     """
-    of_config: list[tuple[Any, dict[str, Any]]] = []
+    # Not before: loading an index takes long, and perhaps nobody ever asks.
+    made_once = cache(lambda: made(name, config, all_makers({name: config})[name]))
     read: list[Run] = []
 
     def ask(dataset: GoldDataset, on_answer: Callable[[Query, Retrieved], None]) -> Run:
         if not config.is_asked:
             read[:] = read or [_read(name, config, dataset)]
             return read[0]
-        # Not before: loading an index takes long, and perhaps nobody ever asks.
-        if not of_config:
-            of_config.append(made(name, config, all_makers({name: config})[name]))
-        retriever, options = of_config[0]
+        retriever, options = made_once()
         single = {"progress": False, "warmup": 0, "repeat": 1, "runs": 1, "on_error": "record"}
         return retrieve(retriever, dataset, **options | single, on_answer=[on_answer])
 

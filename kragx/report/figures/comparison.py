@@ -179,7 +179,7 @@ def _metric_at_k(names: Sequence[str], of_names: Sequence[Sequence[CutoffCurve]]
         lines: dict[str, Line2D] = {}
         for series, (name, by_metric) in enumerate(zip(names, by_name)):
             curve = by_metric[metric]
-            [lines[wrapped(name)]] = panel.plot(
+            [line] = panel.plot(
                 range(len(curve.ks)),
                 [float("nan") if value is None else value for value in curve.values],
                 color=colour(series),
@@ -189,6 +189,7 @@ def _metric_at_k(names: Sequence[str], of_names: Sequence[Sequence[CutoffCurve]]
                 alpha=0.85,
                 clip_on=False,
             )
+            lines[wrapped(name)] = line
         panel.set_xticks(range(len(curve.ks)), list(map(str, curve.ks)))
         panel.set(title=metric, xlabel=in_language(message("k (length of the list)")))
         unit_axis(

@@ -93,6 +93,8 @@ class OpenedQuestions:
             for cell in self._grid
             if (row := cell.rows[position]) is not None
         }
+        pairs = {cell: () if came is None else came.pairs for cell, came in searches.items()}
+        searching = any(searches.values())
         return {
             "gold": list(map(self._gold, query.gold)),
             "pool": [self._pool(position, of_match) for of_match in self._grid.cells.values()],
@@ -106,16 +108,12 @@ class OpenedQuestions:
             "phrases": list(map(partial(self._phrases, query), self._grid.cells)),
             "decided": by_cell(lambda _, cell, row: self._decided.get(id(cell), {}).get(row, [])),
             # Nothing where nobody searches.
-            **(
-                {"searched": by_cell(lambda _, cell, row: getattr(searches[id(cell)], "pairs", []))}
-                if any(searches.values())
-                else {}
-            ),
+            **({"searched": by_cell(lambda _, cell, row: pairs[id(cell)])} if searching else {}),
         }
 
     def _by_cell(
-        self, position: int, values: Callable[[str, RunCell, int], list[Any]]
-    ) -> list[list[list[Any]]]:
+        self, position: int, values: Callable[[str, RunCell, int], Sequence[Any]]
+    ) -> list[list[Sequence[Any]]]:
         """For each matcher and retriever what is known of a question's row."""
         return [
             [
