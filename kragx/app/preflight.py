@@ -24,7 +24,7 @@ from kragx.data.reading import nothing_to_find
 from kragx.data.rules import RuleSet, check_questions
 from kragx.evaluation.leaks import may_leak
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.printing import message
+from kragx.ground.printing import joined, message
 from kragx.matchers import BaseMatcher
 from kragx.metrics import LEFT_OUT
 from kragx.metrics.leaks import check_kinds
@@ -96,16 +96,20 @@ def check_slices(config: RunConfig, dataset: GoldDataset) -> None:
             slices = sliced(list(dataset), [name])
             labels[name] = [NO_VALUE if value is None else value for _, value, _ in slices]
         except UsageError as error:
-            problems.append(str(error))
+            problems.append(error.text)
     for gate in config.parsed_gates:
         values = labels.get(gate.field or "")
         if values is not None and gate.value not in values:
             problems.append(
-                f"{gate.path}: no query has the value {gate.value!r}; "
-                f"{nearest(gate.value or '', values)}"
+                message(
+                    "{path}: no query has the value {value!r}; {hint}",
+                    path=gate.path,
+                    value=gate.value,
+                    hint=nearest(gate.value or "", values),
+                )
             )
     if problems:
-        raise UsageError("\n".join(problems))
+        raise UsageError(joined("\n", problems))
 
 
 def check_gold(config: RunConfig, dataset: GoldDataset, matchers: Iterable[BaseMatcher]) -> None:

@@ -12,6 +12,7 @@ from kragx.data.documents import is_doc, named, ranked
 from kragx.data.formats.jsonl import foreign_json
 from kragx.ground.errors import DataError, KragxError, UsageError, nearest, shorten
 from kragx.ground.options import check_options, fitting, optional, some_seconds, whole
+from kragx.ground.printing import message
 
 _NAME = r"""[^\s.\[\]'"*$]+"""
 _BRACKETS = r"""\[\s*(?:\d+|\*|'[^']*'|"[^"]*")\s*\]"""
@@ -223,11 +224,14 @@ class AnswerPaths:
         except ValueError as error:  # a DataError is one
             if hits is not None and remedy and self.are_plain:
                 error.remedy = remedy  # type: ignore[attr-defined]  # it is a DataError here
-            problem = f", but: {error}"
-            if isinstance(error, JSONDecodeError):
-                problem = f" with no JSON ({kind or 'of no type'})"
             raise DataError(
-                "{answered}{why}{quoted}", answered=answered, why=problem, quoted=quoted(body)
+                "{answered} with no JSON ({kind}); {quoted}"
+                if isinstance(error, JSONDecodeError)
+                else "{answered}, but: {why}; {quoted}",
+                answered=answered,
+                kind=kind or message("of no type"),
+                why=getattr(error, "text", str(error)),
+                quoted=quoted(body),
             ) from None
 
     def hits(self, answer: Any) -> Sequence[Any]:
@@ -240,10 +244,16 @@ class AnswerPaths:
         if not isinstance(values, (list, tuple)):
             fields = answer.items() if isinstance(answer, Mapping) else ()
             lists = [name for name, value in fields if isinstance(value, list)]
-            remedy = f"say where it is, as documents: $.{lists[0]}" if lists else ""
-            subject = "the answer" if self.documents in ("$", None) else f"{self.documents!r}"
-            problem = f"a list of documents is expected; {subject} is {described(values)}"
-            raise DataError(problem, remedy=remedy)
+            is_whole = self.documents in ("$", None)
+            raise DataError(
+                "a list of documents is expected; the answer is {value}"
+                if is_whole
+                else "a list of documents is expected; {place!r} is {value}",
+                remedy="say where it is, as documents: $.{name}" if lists else "",
+                place=self.documents,
+                value=described(values),
+                name=next(iter(lists), ""),
+            )
         paths = {name: path for name, path in self.paths.items() if name != "documents"}
         if self.are_plain:
             return values
@@ -271,9 +281,11 @@ def quoted(body: str) -> str:
     """The first characters of an answer, in one line."""
     text = " ".join(body[: 4 * QUOTED].split())
     if not text:
-        return "; the answer is empty"
+        return message("the answer is empty")
     is_cut = len(text) > QUOTED or len(body) > 4 * QUOTED
-    return f"; the answer {'begins' if is_cut else 'is'} {text[:QUOTED]}{'...' * is_cut}"
+    return message(
+        "the answer begins {text}..." if is_cut else "the answer is {text}", text=text[:QUOTED]
+    )
 
 
 _MAPPING = fitting(

@@ -17,6 +17,7 @@ from kragx.evaluation.document_sizes import DocumentSizes
 from kragx.evaluation.searching import Searched
 from kragx.evaluation.spans import Reader
 from kragx.ground.errors import UsageError
+from kragx.ground.printing import message
 from kragx.matchers import MatchItem, matching
 from kragx.matchers.items import batch_of
 from kragx.matchers.matching import match_in_pool
@@ -36,7 +37,7 @@ from kragx.metrics.search_table import SearchTable
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions
 
-FACTS_HAVE_NO_IDS = (
+FACTS_HAVE_NO_IDS = message(
     "facts are texts and have no ids, so context_completeness cannot match them by 'id'; name "
     "another matcher, for example facts_match: text"
 )
@@ -48,7 +49,7 @@ def facts_matcher(
     """What matches facts, where a metric reads them."""
     of_facts = matcher if spec is None else matchers.matcher(spec, named.match_options)
     if of_facts.reads == "ids":
-        raise UsageError("facts_match: {facts_have_no_ids}", facts_have_no_ids=FACTS_HAVE_NO_IDS)
+        raise UsageError(FACTS_HAVE_NO_IDS, field="facts_match")
     return of_facts.against_gold()
 
 

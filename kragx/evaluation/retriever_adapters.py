@@ -136,12 +136,16 @@ def _method(retriever: Any, field: str) -> tuple[Call | None, Call | None]:
             if first.kind is not first.VAR_POSITIONAL:
                 blocks, awaited = _either(call)
                 return blocks, awaited or getattr(retriever, f"a{method}", None)
-    problem = f"{name} cannot be asked"
-    remedy = "pass a retriever of LangChain, LlamaIndex or Haystack, or a function from a question"
-    if methods:
-        problem = f"{name}.{methods[0]} does not take a question alone"
-        remedy = f"pass a function: lambda question: {name.lower()}.{methods[0]}(...)"
-    raise UsageError(problem, field=field, remedy=remedy)
+    raise UsageError(
+        "{name}.{method} does not take a question alone" if methods else "{name} cannot be asked",
+        field=field,
+        remedy="pass a function: lambda question: {variable}.{method}(...)"
+        if methods
+        else "pass a retriever of LangChain, LlamaIndex or Haystack, or a function from a question",
+        name=name,
+        variable=name.lower(),
+        method=next(iter(methods), ""),
+    )
 
 
 def store_name(value: Any) -> str:
@@ -207,12 +211,14 @@ def _pipeline(pipeline: Any) -> Call:
             else:
                 required.append(f"{component}.{name}")
     if required or not places:
-        needs = f"needs {', '.join(required)}" if required else "has no input that must be a text"
         raise UsageError(
-            "the pipeline {needs}, so where the question goes cannot be told",
+            "the pipeline needs {names}, so where the question goes cannot be told"
+            if required
+            else "the pipeline has no input that must be a text, so where the question goes cannot "
+            "be told",
             field="retriever",
             remedy="pass a function: lambda question: pipeline.run({{...: {{...: question}}}})",
-            needs=needs,
+            names=", ".join(required),
         )
 
     def ask(question: str) -> Any:
@@ -232,12 +238,13 @@ def _documents(answer: Any) -> Any:
         if isinstance(output, Mapping) and "documents" in output
     }
     if len(lists) != 1:
-        none = f"none does (there are {', '.join(map(str, answer))})"
-        there = f"{', '.join(lists)} all do" if lists else none
         raise DataError(
-            "one component of the pipeline must give documents, and {there}",
+            "one component of the pipeline must give documents, and {names} all do"
+            if lists
+            else "one component of the pipeline must give documents, and none does (there are "
+            "{names})",
             remedy="pass a function that picks them: lambda question: pipeline.run(...)[...]",
-            there=there,
+            names=", ".join(map(str, lists or answer)),
         )
     return next(iter(lists.values()))
 

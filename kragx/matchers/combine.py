@@ -51,8 +51,12 @@ class Step:
     def __post_init__(self) -> None:
         check_options(self)
         if self.accept is not None and self.reject is not None and self.accept < self.reject:
-            problem = f"{self.accept:g} is below reject, {self.reject:g}"
-            raise UsageError(problem, field="accept")
+            raise UsageError(
+                "{accept:g} is below reject, {reject:g}",
+                field="accept",
+                accept=self.accept,
+                reject=self.reject,
+            )
 
 
 @dataclass(frozen=True)

@@ -230,11 +230,13 @@ def _from_relevance(
     for spec in specs:
         deep = judged is not None and judged.depth
         if judged is None or (deep and (spec.rank is None or spec.rank > deep)):
-            reach = f"was judged for the first {deep} documents" if deep else "was not judged"
             raise UsageError(
-                "metric {spec!r}: relevance {reach}; name it for evaluate",
+                "metric {spec!r}: relevance was judged for the first {n} documents; name it for "
+                "evaluate"
+                if deep
+                else "metric {spec!r}: relevance was not judged; name it for evaluate",
                 spec=str(spec),
-                reach=reach,
+                n=deep,
             )
     assert judged is not None
     # A query in which nothing is relevant has no gold there, and 0 of it is what was asked.

@@ -25,6 +25,7 @@ from kragx.data.rules import RuleSet
 from kragx.ground.entry_points import plugins
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.options import OneOf
+from kragx.ground.printing import message
 from kragx.matchers import label
 from kragx.metrics import MetricSpec, Profile, name_among, parse_all, profile_for
 from kragx.metrics.profiles import NoGold
@@ -178,8 +179,13 @@ class RunConfig(Model):
         if count > limit:
             listed = "; ".join(f"{name}: {size(grid)}" for name, grid in axes.items())
             raise ValueError(
-                f"the grids make {count} settings, more than max_settings ({limit}): {listed}; "
-                "leave values out, or raise tuning.max_settings"
+                message(
+                    "the grids make {n} settings, more than max_settings ({limit}): {listed}; "
+                    "leave values out, or raise tuning.max_settings",
+                    n=count,
+                    limit=limit,
+                    listed=listed,
+                )
             )
         # Of runs and not of retrievers: a grid or `runs` may make a name that another one has.
         names = [
@@ -191,11 +197,18 @@ class RunConfig(Model):
         repeated = next((name for name in names if names.count(name) > 1), None)
         if repeated is not None:
             raise ValueError(
-                f"retrievers: {repeated!r} would be there twice; give one another name"
+                message(
+                    "retrievers: {name!r} would be there twice; give one another name",
+                    name=repeated,
+                )
             )
         if self.has_grid and self.baseline is not None and self.baseline not in self.asked:
             raise ValueError(
-                f"baseline: {self.baseline!r} is no setting; {nearest(self.baseline, self.asked)}"
+                message(
+                    "baseline: {name!r} is no setting; {hint}",
+                    name=self.baseline,
+                    hint=nearest(self.baseline, self.asked),
+                )
             )
         return self
 

@@ -33,7 +33,7 @@ def readable(error: ValidationError, raw: Any) -> Iterator[str]:
         elif kind == "value_error" and isinstance(detail["ctx"]["error"], MistakesError):
             yield from (str(mistake.within(path)) for mistake in detail["ctx"]["error"].errors)
         elif kind == "value_error":
-            yield joined(": ", [path or "config", str(detail["ctx"]["error"])])
+            yield joined(": ", [path or "config", detail["ctx"]["error"].args[0]])
         elif not isinstance(value, dict) or path != _path(loc[:-1], raw):
             wording = _WORDS.get(kind, detail["msg"])
             value_text = "" if isinstance(value, (dict, list)) else f" ({value!r})"
@@ -184,15 +184,18 @@ def of_whole(config: RunConfig) -> Iterator[str]:
     named = config.named_matchers.values() if config.facts_match is None else [config.facts_match]
     methods = (spec.get("method") if isinstance(spec, dict) else spec for spec in named)
     if "id" in methods and any(spec.metric.reads_facts for spec in config.specs):
-        yield f"facts_match: {FACTS_HAVE_NO_IDS}"  # known before anything is retrieved
+        yield joined(": ", ["facts_match", FACTS_HAVE_NO_IDS])  # known before anything is retrieved
     n_matchers, limit = len(config.named_matchers), config.tuning.max_settings
     if n_matchers > limit and any(setting.values for setting, _ in config.matcher_settings):
-        yield (
-            f"match: the grid makes {n_matchers} settings, more than max_settings ({limit}); leave "
-            "values out, or raise tuning.max_settings"
+        yield message(
+            "match: the grid makes {n} settings, more than max_settings ({limit}); leave values "
+            "out, or raise tuning.max_settings",
+            n=n_matchers,
+            limit=limit,
         )
     if (text := config.tuning.metric) is not None:
-        yield from (f"tuning.metric: {problem}" for problem in _of_tuning_metric(config, text))
+        problems = _of_tuning_metric(config, text)
+        yield from (joined(": ", ["tuning.metric", problem]) for problem in problems)
     yield from of_gates(config)
 
 
@@ -204,9 +207,10 @@ def _of_tuning_metric(config: RunConfig, text: str) -> Iterator[str]:
     spec = parse(text, config.resolved_profile)
     name = name_among(spec, config.metric_names)
     if name not in config.metric_names:
-        yield f"{text!r} is none of metrics; {nearest(name, config.metric_names)}"
+        hint = nearest(name, config.metric_names)
+        yield message("{text!r} is none of metrics; {hint}", text=text, hint=hint)
     elif spec.metric.better == "neither" or not spec.metric.is_mean:
-        yield f"{text!r} has no value of each question that is better or worse"
+        yield message("{text!r} has no value of each question that is better or worse", text=text)
 
 
 def of_gates(config: RunConfig) -> list[str]:

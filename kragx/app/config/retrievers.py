@@ -31,6 +31,7 @@ from kragx.evaluation.answers import Asking
 from kragx.evaluation.remote_retrievers import CommandRetriever, HttpRetriever
 from kragx.ground.entry_points import import_path
 from kragx.ground.plugins import is_import_path
+from kragx.ground.printing import message
 
 
 def files_of(retrievers: Mapping[str, RetrieverConfig]) -> dict[str, list[str]]:
@@ -151,17 +152,23 @@ class RetrieverConfig(Model):
         given = self.model_dump(by_alias=True, exclude_none=True)
         sources = [name for name in _SOURCES if name in given]
         if len(sources) != 1:
-            raise ValueError("give either 'class', 'http', 'command', 'results' or 'run'")
+            raise ValueError(message("give either 'class', 'http', 'command', 'results' or 'run'"))
         (source,) = sources
         if self.columns and self.results is None:
-            raise ValueError("'columns' belongs to 'results'")
+            raise ValueError(message("'columns' belongs to 'results'"))
         misplaced = next((name for name in _OF_CLASS if given.get(name)), None)
         if not self.is_asked:
             # A default that is spelt out does no harm.
             beside = [name for name in given if name not in (source, "columns")]
             misplaced = next((n for n in beside if given[n] != _DEFAULTS.get(n)), None)
         if self.factory is None and misplaced is not None:
-            raise ValueError(f"{misplaced!r} belongs to 'class'; {source!r} takes none")
+            raise ValueError(
+                message(
+                    "{name!r} belongs to 'class'; {source!r} takes none",
+                    name=misplaced,
+                    source=source,
+                )
+            )
         return self
 
     @property

@@ -21,7 +21,7 @@ from kragx.evaluation.calls.messages import as_json, documents_in, documents_of_
 from kragx.ground.caller_warnings import warn
 from kragx.ground.errors import DataError, UsageError, inside
 from kragx.ground.options import from_options
-from kragx.ground.printing import joined
+from kragx.ground.printing import joined, message
 
 Place = tuple[str, str]
 """The trace and id of a piece of work; an empty id is the trace itself."""
@@ -57,7 +57,11 @@ class KnownQuestions:
                 history = tuple(map(normalise, turns))
                 query_id = self._by_text[text].setdefault(history, query.id)
                 if query_id != query.id:
-                    problem = f"queries {query_id!r} and {query.id!r} have the same text"
+                    problem = message(
+                        "queries {first!r} and {second!r} have the same text",
+                        first=query_id,
+                        second=query.id,
+                    )
                     raise UsageError(problem, remedy=remedy)
 
     def of_id(self, query_id: object) -> str | None:

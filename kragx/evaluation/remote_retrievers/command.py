@@ -281,12 +281,15 @@ class _Process:
         except (ValueError, KeyError, TypeError, RecursionError):
             # Whose answer it is cannot be told: all that wait for one have to know.
             start = line[: 4 * QUOTED].decode("utf-8", "replace").strip()[:QUOTED]
-            problem = f"{self._shown} wrote what is no answer to a question: {start!r}"
-            remedy = (
-                'an answer is a line {"id": ..., "documents": [...]} with the id of its question; '
-                "all else belongs to standard error"
+            self._fail(
+                DataError(
+                    "{command} wrote what is no answer to a question: {start!r}",
+                    remedy='an answer is a line {{"id": ..., "documents": [...]}} with the id of '
+                    "its question; all else belongs to standard error",
+                    command=self._shown,
+                    start=start,
+                )
             )
-            self._fail(DataError(problem, remedy=remedy))
             return
         answer = self._pending.get(number)
         if answer is None or answer.done():

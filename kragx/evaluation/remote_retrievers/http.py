@@ -261,8 +261,12 @@ class HttpRetriever(AnswerPaths):
         return RetrieverError("{request}: {why}", request=self._request, why=problem)
 
     def _refused(self, response: "httpx.Response") -> RetrieverError:
-        what = f"{_status(response)}{quoted(response.text)}"
-        return RetrieverError("{request} answered {what}", request=self._request, what=what)
+        return RetrieverError(
+            "{request} answered {status}; {body}",
+            request=self._request,
+            status=_status(response),
+            body=quoted(response.text),
+        )
 
     def _read(self, response: "httpx.Response") -> list[Doc]:
         """The documents in an answer."""
