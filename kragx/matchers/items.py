@@ -311,8 +311,8 @@ def first_same(docs: Entries) -> Ints:
         number_of_form = dict(zip(dict.fromkeys(forms), count()))
         of_text = np.fromiter(map(number_of_form.__getitem__, forms), np.int64, len(forms))
         # Texts have numbers behind those of ids, so that none is taken for one.
-        places = np.searchsorted(texts, numbers[is_text])
-        numbers[is_text] = len(number_of_id) + of_text[places]
+        row = np.searchsorted(texts, numbers[is_text])
+        numbers[is_text] = len(number_of_id) + of_text[row]
         identities[has_no_id] = numbers[has_no_id]
     keys = docs.texts.of_text * (int(identities.max(initial=0)) + 1) + identities
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
