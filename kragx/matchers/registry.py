@@ -65,7 +65,24 @@ def matcher(
         IdMatcher(id_key='metadata.parent_id', gold_id_key=None)
     """
     with inside(field):
-        return _matcher(spec, defaults)
+        if isinstance(spec, str):
+            return _named(spec, {}, defaults)
+        options = spec if isinstance(spec, Mapping) else {"method": spec}
+        if (kind := _kind(options)) is not None:
+            return _combined(kind, options, defaults)
+        options = {str(key): value for key, value in options.items()}
+        method = options.pop("method", None)
+        if isinstance(method, str):
+            return _named(method, options, defaults)
+        if isinstance(method, Matcher) and not (options or isinstance(method, type)):
+            return adapted(method)
+        raise UsageError(
+            "{spec!r} is not a matcher",
+            remedy="pass one of {names}, a mapping with 'method', an import path "
+            "'package.module:name', or an object with threshold and scores",
+            spec=dict(spec) if isinstance(spec, Mapping) else spec,
+            names=", ".join(method_names()),
+        )
 
 
 def label(spec: object) -> str:
@@ -121,27 +138,6 @@ def option_names(method: str) -> tuple[str, ...]:
     made = METHODS[method]
     options = fields(made.func)  # type: ignore[arg-type]  # all of ours are dataclasses
     return tuple(f.name for f in options if f.init and f.name not in made.keywords)
-
-
-def _matcher(spec: object, defaults: Mapping[str, Any]) -> BaseMatcher:
-    if isinstance(spec, str):
-        return _named(spec, {}, defaults)
-    options = spec if isinstance(spec, Mapping) else {"method": spec}
-    if (kind := _kind(options)) is not None:
-        return _combined(kind, options, defaults)
-    options = {str(key): value for key, value in options.items()}
-    method = options.pop("method", None)
-    if isinstance(method, str):
-        return _named(method, options, defaults)
-    if isinstance(method, Matcher) and not (options or isinstance(method, type)):
-        return adapted(method)
-    raise UsageError(
-        "{spec!r} is not a matcher",
-        remedy="pass one of {names}, a mapping with 'method', an import path "
-        "'package.module:name', or an object with threshold and scores",
-        spec=dict(spec) if isinstance(spec, Mapping) else spec,
-        names=", ".join(method_names()),
-    )
 
 
 def _named(method: str, options: dict[str, Any], defaults: Mapping[str, Any]) -> BaseMatcher:
@@ -205,7 +201,7 @@ def _combined(kind: Kind, spec: Mapping[str, Any], defaults: Mapping[str, Any]) 
         with inside(f"{kind}[{place}]"):
             is_last = place == len(members) - 1
             limits, rest = _limits(member, is_last=is_last) if kind == "cascade" else ({}, member)
-            single = _matcher(rest, defaults)
+            single = matcher(rest, defaults, field="")
             if single.of_context:
                 raise UsageError(
                     "{name!r} judges whole contexts, and the other matchers single "
