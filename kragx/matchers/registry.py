@@ -150,15 +150,18 @@ def _named(method: str, options: dict[str, Any], defaults: Mapping[str, Any]) ->
         problem = message("unknown method {method!r}", method=method)
         raise UsageError(problem, remedy=nearest(method, method_names()))
     valid = option_names(method)
-    if wrong := options.keys() - valid:
-        problem = message(
-            "{method!r} decides yes or no and has no threshold"
-            if "threshold" in wrong
-            else "{method!r} has no such option",
+    if "threshold" in options and "threshold" not in valid:
+        methods = [known for known in METHODS if "threshold" in option_names(known)]
+        raise UsageError(
+            "{method!r} decides yes or no and has no threshold",
+            field="threshold",
+            remedy="remove it, or use one of {methods}",
             method=method,
+            methods=", ".join(methods),
         )
-        name = "threshold" if "threshold" in wrong else min(wrong)
-        raise UsageError(problem, field=name, remedy=nearest(name, valid))
+    if wrong := options.keys() - valid:
+        problem = message("{method!r} has no such option", method=method)
+        raise UsageError(problem, field=min(wrong), remedy=nearest(min(wrong), valid))
     for name in defaults.keys() & ({*valid} - options.keys()):
         options[name] = defaults[name]
     return METHODS[method](**options)
