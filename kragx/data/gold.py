@@ -342,7 +342,7 @@ class GoldDataset(Shown):
             golds = as_golds(items, repair, f"query {query_id!r}")
             answerable = False if query_id in unanswerable else None
             rows.append(Query(query_id, text, golds, answerable=answerable))
-        if unknown := {*unanswerable} - {query.id for query in rows}:
+        if unknown := {*unanswerable}.difference(map(_ID, rows)):
             raise UsageError("unanswerable: no query has the id {value!r}", value=min(unknown))
         for query in rows:
             if query.answerable is False and any(gold.grade > 0 for gold in query.gold):
@@ -381,7 +381,7 @@ def _plain(value: object) -> Any:
     """What JSON lacks: parts of a query; a date in metadata as the text that stands for it."""
     match value:
         case Doc() | Gold():
-            record = {name: getattr(value, name) for name in value.__slots__}
+            record = dict(zip(value.__slots__, attrgetter(*value.__slots__)(value)))
             grade = {"grade": float(value.grade)} if isinstance(value, Gold) else {}
             return record | {"metadata": dict(value.metadata)} | grade
         case Forbidden() | Turn():

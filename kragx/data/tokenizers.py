@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from importlib.metadata import version
 from itertools import chain
 from types import SimpleNamespace
@@ -232,10 +232,12 @@ class KiwiTokenizer:
         with needing("korean", "the tokenizer 'kiwi'"):
             return f"{version('kiwipiepy')} (model {version('kiwipiepy_model')})"
 
-    @property
+    @cached_property
     def kiwi(self) -> Any:
         """The `kiwipiepy.Kiwi` behind this tokenizer, loaded once a process for its options."""
-        return _loaded(self.model_type, self.typos)
+        with needing("korean", "the tokenizer 'kiwi'"):
+            from kiwipiepy import Kiwi
+        return _loaded(Kiwi, self.model_type, self.typos)
 
     def tokenize(self, text: str) -> Any:
         """Kiwi's own tokens of one text, with form, tag and position (as K-RAG's class)."""
@@ -251,11 +253,9 @@ class KiwiTokenizer:
 
 
 @cache
-def _loaded(model_type: str | None, typos: str | None) -> Any:
+def _loaded(kiwi: Any, model_type: str | None, typos: str | None) -> Any:
     """A Kiwi with its model: seconds to load and much memory, so equal tokenizers share one."""
-    with needing("korean", "the tokenizer 'kiwi'"):
-        from kiwipiepy import Kiwi
-    return Kiwi(model_type=model_type, typos=typos)
+    return kiwi(model_type=model_type, typos=typos)
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,7 @@ class TokenCorpus:
         starts: where those of each row begin.
         lengths: how many each row has.
         in_letters: whether its tokens are letters, of which three count as a word in any script.
+        words: the token that each number stands for.
     """
 
     def __init__(self, tokenizer: Tokenizer, *, in_letters: bool = False) -> None:
@@ -93,6 +94,7 @@ class TokenCorpus:
         self.lengths: Ints = np.empty(0, np.int64)
         self._grams: dict[int, Grams] = {}
         self._numbered = InternedTexts()
+        self.words: Sequence[str] = self._numbered.texts
         self._in_pieces: dict[int, int] = {}  # the row of the same text in pieces
         # Below 0, so that they are no tokens.
         self._of_pieces = defaultdict[tuple[int, ...], int](itertools.count(-1, -1).__next__)
@@ -105,11 +107,6 @@ class TokenCorpus:
         if is_full:
             self._forget()
         return is_full
-
-    @property
-    def words(self) -> Sequence[str]:
-        """The token that each number stands for."""
-        return self._numbered.texts
 
     @property
     def unspaced(self) -> NDArray[np.bool_]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, runtime_checkable
@@ -332,7 +332,7 @@ class BaseMatcher:
     @property
     def family(self) -> tuple[BaseMatcher, ...]:
         """This matcher, and of a combination all members, with theirs."""
-        return self, *(kin for member in self.members for kin in member.family)
+        return self, *chain.from_iterable(map(attrgetter("family"), self.members))
 
     @property
     def class_name(self) -> str:

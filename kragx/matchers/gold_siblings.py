@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
-from itertools import count, islice
+from itertools import islice
 from operator import attrgetter
 from typing import Any, NamedTuple, Self
 
@@ -196,11 +197,12 @@ def gold_siblings(sample: GoldSample, matcher: BaseMatcher) -> GoldSiblings:
         matcher: decides, one of those that `compares_gold`; it is asked for some thousand pairs.
     """
     questions = sample.looked_at()
-    texts = sorted({text for question in questions for text in question.texts})
-    place_of, rows = dict(zip(texts, count())), [set[int]() for _ in texts]
+    of_text = defaultdict[str, set[int]](set)
     for row, question in enumerate(questions):
         for text in question.texts:
-            rows[place_of[text]].add(row)
+            of_text[text].add(row)
+    texts = sorted(of_text)
+    rows = [*map(of_text.__getitem__, texts)]
     pairs = _alike(texts, rows) if len(texts) > 1 else []
     if not pairs:
         nothing = np.zeros(len(questions))

@@ -65,7 +65,24 @@ def matcher(
         IdMatcher(id_key='metadata.parent_id', gold_id_key=None)
     """
     with inside(field):
-        return _matcher(spec, defaults)
+        if isinstance(spec, str):
+            return _named(spec, {}, defaults)
+        options = spec if isinstance(spec, Mapping) else {"method": spec}
+        if (kind := _kind(options)) is not None:
+            return _combined(kind, options, defaults)
+        options = {str(key): value for key, value in options.items()}
+        method = options.pop("method", None)
+        if isinstance(method, str):
+            return _named(method, options, defaults)
+        if isinstance(method, Matcher) and not (options or isinstance(method, type)):
+            return adapted(method)
+        raise UsageError(
+            "{spec!r} is not a matcher",
+            remedy="pass one of {names}, a mapping with 'method', an import path "
+            "'package.module:name', or an object with threshold and scores",
+            spec=dict(spec) if isinstance(spec, Mapping) else spec,
+            names=", ".join(method_names()),
+        )
 
 
 def label(spec: object) -> str:
@@ -123,27 +140,6 @@ def option_names(method: str) -> tuple[str, ...]:
     return tuple(f.name for f in options if f.init and f.name not in made.keywords)
 
 
-def _matcher(spec: object, defaults: Mapping[str, Any]) -> BaseMatcher:
-    if isinstance(spec, str):
-        return _named(spec, {}, defaults)
-    options = spec if isinstance(spec, Mapping) else {"method": spec}
-    if (kind := _kind(options)) is not None:
-        return _combined(kind, options, defaults)
-    options = {str(key): value for key, value in options.items()}
-    method = options.pop("method", None)
-    if isinstance(method, str):
-        return _named(method, options, defaults)
-    if isinstance(method, Matcher) and not (options or isinstance(method, type)):
-        return adapted(method)
-    raise UsageError(
-        "{spec!r} is not a matcher",
-        remedy="pass one of {names}, a mapping with 'method', an import path "
-        "'package.module:name', or an object with threshold and scores",
-        spec=dict(spec) if isinstance(spec, Mapping) else spec,
-        names=", ".join(method_names()),
-    )
-
-
 def _named(method: str, options: dict[str, Any], defaults: Mapping[str, Any]) -> BaseMatcher:
     if ":" in method:
         return _plugged_in(method, options)
@@ -154,15 +150,18 @@ def _named(method: str, options: dict[str, Any], defaults: Mapping[str, Any]) ->
         problem = message("unknown method {method!r}", method=method)
         raise UsageError(problem, remedy=nearest(method, method_names()))
     valid = option_names(method)
-    if wrong := options.keys() - valid:
-        problem = message(
-            "{method!r} decides yes or no and has no threshold"
-            if "threshold" in wrong
-            else "{method!r} has no such option",
+    if "threshold" in options and "threshold" not in valid:
+        methods = [known for known in METHODS if "threshold" in option_names(known)]
+        raise UsageError(
+            "{method!r} decides yes or no and has no threshold",
+            field="threshold",
+            remedy="remove it, or use one of {methods}",
             method=method,
+            methods=", ".join(methods),
         )
-        name = "threshold" if "threshold" in wrong else min(wrong)
-        raise UsageError(problem, field=name, remedy=nearest(name, valid))
+    if wrong := options.keys() - valid:
+        problem = message("{method!r} has no such option", method=method)
+        raise UsageError(problem, field=min(wrong), remedy=nearest(min(wrong), valid))
     for name in defaults.keys() & ({*valid} - options.keys()):
         options[name] = defaults[name]
     return METHODS[method](**options)
@@ -205,7 +204,7 @@ def _combined(kind: Kind, spec: Mapping[str, Any], defaults: Mapping[str, Any]) 
         with inside(f"{kind}[{place}]"):
             is_last = place == len(members) - 1
             limits, rest = _limits(member, is_last=is_last) if kind == "cascade" else ({}, member)
-            single = _matcher(rest, defaults)
+            single = matcher(rest, defaults, field="")
             if single.of_context:
                 raise UsageError(
                     "{name!r} judges whole contexts, and the other matchers single "
