@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from itertools import chain
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +43,7 @@ _Place = tuple[str, int | None]
 
 _EMPTY_TEXT = message("an empty text; it is in every document, so it matches everything")
 _EXAMPLE = '{"query_id": "q1", "query": "...", "gold": [{"text": "..."}]}'
+_PIECE = 1 << 20
 _AT_ONCE = 2048
 """Records of a batch, at most: so many are read, and then matched, that caches stay warm."""
 
@@ -476,5 +476,12 @@ def _names_in(
         return frozenset(names)
     # A text may well say "searches"; in JSON the name of a field stands in quotes.
     quote = b"" if ending(source) in tabular.READERS else b'"'
-    with Path(source).open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
-        return frozenset(n for n in names if content.find(quote + n.encode() + quote) >= 0)
+    name_of_bytes = {quote + name.encode() + quote: name for name in names}
+    found, before = set[str](), b""
+    # Piece by piece: of a file that is mapped whole every page would count as this process's.
+    with Path(source).open("rb") as file:
+        while piece := file.read(_PIECE):
+            piece = before + piece
+            found.update(name for text, name in name_of_bytes.items() if text in piece)
+            before = piece[-max(map(len, name_of_bytes)) :]
+    return frozenset(found)

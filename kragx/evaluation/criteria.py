@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 from kragx import matchers
@@ -77,10 +76,6 @@ SEARCH_METRICS = ("evidence_recall", "first_search", "rescue", "waste", "searche
 """What is computed beside the usual metrics where questions have several searches."""
 TOKEN_METRICS = ("tokens_per_gold", "tokens_to_evidence")
 """The same where searches say what they cost in tokens."""
-
-
-def _reads_of(specs: Iterable[MetricSpec]) -> frozenset[Reads]:
-    return frozenset[Reads]().union(*map(attrgetter("reads"), specs))
 
 
 def ids_alone(gold: GoldDataset, runs: Collection[Run]) -> bool:
@@ -182,7 +177,7 @@ class Criteria:
                 hint=nearest(str(no_gold), NO_GOLD),
             )
         specs = tuple(parse_all(metrics, named))
-        reads = _reads_of(specs)
+        reads = frozenset[Reads]().union(*(spec.reads for spec in specs))
         with inside(FORBIDDEN):
             rules = {} if forbidden is None else RuleSet.of(forbidden).source
         if matcher.judges and named.name == "krag":
@@ -245,7 +240,7 @@ class Criteria:
         return self.of_ids() if may_be_ids and ids_alone(gold, runs) else self
 
     def __post_init__(self) -> None:
-        reads = _reads_of(self.specs)
+        reads = frozenset[Reads]().union(*(spec.reads for spec in self.specs))
         looks, forbidden = "documents" in reads, "forbidden" in reads
         # Past the frozen class: they follow from `specs`, and are asked for again with every part.
         vars(self).update(reads=reads, looks=looks, reads_forbidden=forbidden)

@@ -26,6 +26,7 @@ from kragx.data.batch import Batch
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.objects import gold_of, results_of
 from kragx.data.scored import are_scores
+from kragx.data.weights import unequal
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import judging_counts
@@ -178,7 +179,10 @@ def evaluate_run(
         if not by_ids.are_ids:
             raise
         return evaluate_run(dataset, run, by_ids, corpus=corpus, workers=workers, name=name)
-    return _measured(source, criteria, plan, matches.weighed(source.dataset_name), diagnostics)
+    if (weights := matches.table.weights) is not None:  # which say nothing where all are alike
+        weights = unequal(weights, source.dataset_name)
+        matches = matches._replace(table=replace(matches.table, weights=weights))
+    return _measured(source, criteria, plan, matches, diagnostics)
 
 
 def _fitting(

@@ -15,7 +15,6 @@ import numpy as np
 from kragx.data import NO_CORPUS, Corpus, Query, Retrieved, Run
 from kragx.data.batch import Batch, batched
 from kragx.data.lists import distinct
-from kragx.data.weights import unequal
 from kragx.evaluation.forbidden import Forbidding, PartMarks, joined
 from kragx.evaluation.inputs import OF_FORBIDDEN, PROBES, UNANSWERABLE, Source, StreamStats, Texts
 from kragx.evaluation.searching import Searched, Searching, search_counts
@@ -90,17 +89,6 @@ class Matches(NamedTuple):
             return self.table, None
         searches = self.searched.matched(self.table)
         return searches.of(), searches
-
-    def weighed(self, place: str) -> Self:
-        """The same without the questions' weights where all are alike.
-
-        Raises:
-            DataError: all are 0; `place` names the questions.
-        """
-        if self.table.weights is None:
-            return self
-        weights = unequal(self.table.weights, place)
-        return self._replace(table=replace(self.table, weights=weights))
 
 
 def match_stream(

@@ -29,7 +29,7 @@ from kragx import (
     retrieve,
     write_results,
 )
-from kragx.data import Reading
+from kragx.data import Reading, source
 from kragx.data.batch import Batch
 from kragx.data.entries import Columns, SearchLists
 from kragx.data.searches import ListName, in_steps
@@ -501,9 +501,13 @@ MAY = [
 ]
 
 
+@pytest.mark.parametrize("piece", [1, 7, 1 << 20])
 @pytest.mark.parametrize(("name", "text", "may"), MAY)
-def test_may_search(name: str, text: str, may: bool, tmp_path: Path) -> None:
-    """Whether a file may hold searches is known before it is read."""
+def test_may_search(
+    name: str, text: str, may: bool, piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether a file may hold searches is known before it is read, whatever pieces it is cut in."""
+    monkeypatch.setattr(source, "_PIECE", piece)
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     assert Reading(path).may_search is may

@@ -24,7 +24,7 @@ from kragx.errors import DataError, JudgingError
 from kragx.evaluation import part_tables as scored, parts as part
 from kragx.evaluation.part_tables import SUMMARY, evaluate_in_parts
 from kragx.judging import Failure, Judge, Panel, Request, Store
-from kragx.matchers import ExactMatcher
+from kragx.matchers import ExactMatcher, MatchWarning
 from kragx.testing import ScriptedClient
 from tests.app.commands.conftest import here, kragx
 from tests.thoroughness import some
@@ -247,6 +247,21 @@ def test_a_corpus_is_part_of_what_a_table_depends_on(tmp_path: Path) -> None:
         )
         assert result.evaluation["mrr@10"] == mean
         assert result.n_kept == 0
+
+
+def test_what_rules_lack_is_read_again(tmp_path: Path) -> None:
+    """Counts of fields that rules ask for, and documents lack, stand in a table like all others."""
+    rows = [
+        {"query_id": f"q{n}", "gold": [{"text": "a b"}], "retrieved": [{"text": "a b"}]}
+        for n in range(3)
+    ]
+    path = tmp_path / "rows.jsonl"
+    write_records(rows, path)
+    rules = {"old": {"metadata.state": {"in": ["old"]}}}
+    for n_kept in (0, 1):
+        with pytest.warns(MatchWarning, match=r"rule old: none of 3 retrieved documents has"):
+            result = evaluate_in_parts(path, tmp_path / "out", forbidden=rules)
+        assert result.n_kept == n_kept
 
 
 def test_mistakes_are_those_of_reading_all_of_it(files: Path) -> None:
