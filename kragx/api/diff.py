@@ -101,11 +101,10 @@ def diff_sides(
     """The same of runs; arguments and errors are those of `diff`, and `diff_lists` has the rest."""
     dataset = questions or _questions(old, new)
     sources = (new[0],) if questions is None else (old[0], new[0])
-    reworded = {name for rows in sources for name in _reworded(dataset, rows)}
     rules = RuleSet.of(dataset.forbidden).rules if dataset.forbidden else ()
+    read = (part.path for rule in rules for part in rule.conditions)
     # One that is asked twice has one name.
     again = " (again)" if new[1].name == old[1].name else ""
-    read = (part.path for rule in rules for part in rule.conditions)
     return diff_lists(
         dataset.queries,
         old[1],
@@ -113,7 +112,7 @@ def diff_sides(
         ks=[k] if isinstance(k, int) else k,
         fields=[*dict.fromkeys([*read, *metadata])],
         max_failed=max_failed or 0.0,
-        reworded=reworded,
+        reworded={name for rows in sources if rows for name in _reworded(dataset, rows)},
         **options,
     )
 
@@ -121,18 +120,17 @@ def diff_sides(
 def _side(value: object, dataset: GoldDataset | None, name: str) -> Side:
     if isinstance(value, Run):
         return None, value
-    if is_retriever(value):
-        if dataset is None:
-            raise UsageError(
-                "{name}: a retriever is asked, and nobody says what",
-                remedy="pass questions=...",
-                name=name,
-            )
-        return None, retrieve(value, dataset)
-    rows, run = read_run_rows(value, dataset)
-    if isinstance(value, str | Path):
-        return rows, run
-    return rows, replace(run, name=name if run.name == "run" else run.name)
+    if not is_retriever(value):
+        rows, run = read_run_rows(value, dataset)
+        is_named = isinstance(value, str | Path) or run.name != "run"
+        return rows, run if is_named else replace(run, name=name)
+    if dataset is None:
+        raise UsageError(
+            "{name}: a retriever is asked, and nobody says what",
+            remedy="pass questions=...",
+            name=name,
+        )
+    return None, retrieve(value, dataset)
 
 
 def _questions(old: Side, new: Side) -> GoldDataset:
@@ -147,10 +145,8 @@ def _questions(old: Side, new: Side) -> GoldDataset:
     return GoldDataset(tuple(queries.values()), forbidden=rules)
 
 
-def _reworded(queries: GoldDataset, rows: GoldDataset | None) -> Iterator[str]:
+def _reworded(queries: GoldDataset, rows: GoldDataset) -> Iterator[str]:
     """The questions that rows ask in other words, or after other turns, as `diff_gold` finds."""
-    if rows is None:
-        return
     have_history = all(any(query.history for query in side) for side in (queries, rows))
     read = ("question", "history") if have_history else ("question",)
     for question in diff_gold(queries, rows).of("changed"):

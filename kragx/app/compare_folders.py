@@ -53,9 +53,8 @@ class Compared(Result):
     @property
     def origins(self) -> list[Line]:
         """How the folders came about."""
-        return [
-            line for name, record in self.records.items() for line in record_lines(record, name)
-        ]
+        records = self.records.items()
+        return [line for name, record in records for line in record_lines(record, name)]
 
     @property
     def findings(self) -> Findings:
@@ -112,10 +111,9 @@ class _Side:
     @property
     def profile(self) -> Profile:
         """By which the metrics of gates are read."""
-        if self.config is not None:
-            return self.config.resolved_profile
         profile = self.results.scores[0].settings["profile"]
-        return profile_for(str(profile.get("name", "kragx")), None)
+        name = str(profile.get("name", "kragx"))
+        return profile_for(name, None) if self.config is None else self.config.resolved_profile
 
 
 def compare_folders(
@@ -174,11 +172,10 @@ def _compared(
     anyway: bool,
 ) -> Compared:
     """Several folders, the best retriever first; or one set against an earlier one, or itself."""
-    before, after, config = sides[0].results, sides[-1].results, sides[-1].config
+    after, config, profile = sides[-1].results, sides[-1].config, sides[-1].profile
     statistics = Settings(max_failed=max_failed or 0.0) if config is None else config.comparing
     if slices is None:
         slices = () if config is None else config.slices or ()
-    profile = sides[-1].profile
     conditions = read_gates(gates, profile, "--gate")
     if len(sides) > 2:
         if any(gate.than == "earlier" for gate in conditions):
@@ -187,13 +184,16 @@ def _compared(
                 remedy="name two folders, or set each against the best: no worse than baseline by "
                 "0.02",
             )
-        results = [side.results for side in sides]
-        comparison = best_first(
-            results, statistics, retrievers=retrievers, slices=slices, anyway=anyway
+        comparisons = best_first(
+            [side.results for side in sides],
+            statistics,
+            retrievers=retrievers,
+            slices=slices,
+            anyway=anyway,
         )
-        return Compared((), check_gates(conditions, comparison), comparisons=comparison)
+        return Compared((), check_gates(conditions, comparisons), comparisons=comparisons)
     changed = changes(
-        before, after, statistics, retrievers=retrievers, slices=slices, anyway=anyway
+        sides[0].results, after, statistics, retrievers=retrievers, slices=slices, anyway=anyway
     )
     if len(sides) > 1 and config is not None:
         conditions = (*read_gates(config.gates or {}, profile), *conditions)

@@ -41,16 +41,17 @@ def diff_files(
         DataError, UsageError: as `kragx.diff`; or a folder has no such retriever.
     """
     dataset = None if questions is None else read_dataset(questions)
-    if not (old.is_dir() or new.is_dir()):
+    files = [path for path in (old, new) if not path.is_dir()]
+    if len(files) == 2:
         if retrievers:
             raise UsageError("--retriever: belongs to a folder; a results file is of one retriever")
         return diff(old, new, questions=dataset, **options)
+    if files:
+        raise UsageError(
+            "{place} is a file and the other a folder; name two of one kind", place=files[0]
+        )
     sides = []
     for place, path in enumerate((old, new)):
-        if not path.is_dir():
-            raise UsageError(
-                "{place} is a file and the other a folder; name two of one kind", place=path
-            )
         content = read_folder(path, trust=trust)
         run = _run_in(content, path, retrievers[place : place + 1] or retrievers[:1])
         sides.append((content.dataset, replace(run, name=f"{path.name}/{run.name}")))
@@ -73,17 +74,15 @@ def ask_both(
     Raises:
         DataError, UsageError: as `kragx.diff`; or there is no such retriever.
     """
-    asked = config.asked
     for name in (old, new):
-        if name not in asked:
-            raise UsageError(
-                "the config has no retriever {name!r}; {hint}", name=name, hint=nearest(name, asked)
-            )
+        if name not in config.asked:
+            hint = nearest(name, config.asked)
+            raise UsageError("the config has no retriever {name!r}; {hint}", name=name, hint=hint)
+    once = {"warmup": 0, "repeat": 1, "runs": None}  # it is of what is found, not of times
     with config.secrets.guarding():
         dataset = config.dataset.read() if questions is None else read_dataset(questions)
         corpus = pipeline.corpus_of(config)
-        once = {"warmup": 0, "repeat": 1, "runs": None}  # it is of what is found, not of times
-        configs = [(name, asked[name].model_copy(update=once)) for name in (old, new)]
+        configs = [(name, config.asked[name].model_copy(update=once)) for name in (old, new)]
         runs = [retrieve_all({name: named}, dataset)[0][name] for name, named in configs]
         before, after = ((None, corpus.run(run)) for run in runs)
         return diff_sides(before, after, dataset, **_filled(options, config))
@@ -91,9 +90,8 @@ def ask_both(
 
 def _filled(options: dict[str, Any], config: RunConfig) -> dict[str, Any]:
     """Options with what nobody has named as a config has it."""
-    if options["max_failed"] is None:
-        return {**options, "max_failed": config.max_failed}
-    return options
+    is_named = options["max_failed"] is not None
+    return options if is_named else {**options, "max_failed": config.max_failed}
 
 
 def _run_in(content: Content, folder: Path, named: Sequence[str]) -> Run:
@@ -106,8 +104,8 @@ def _run_in(content: Content, folder: Path, named: Sequence[str]) -> Run:
             n_names=len(names),
             names=names[0],
         )
-    name = named[0] if named else names[0]
-    if name not in content.runs:
+    (name,) = named or names
+    if name not in names:
         raise UsageError(
             message("{folder} has no {name!r}", folder=folder, name=name),
             field="--retriever",

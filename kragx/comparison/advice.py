@@ -135,9 +135,11 @@ class Failures(Result):
     @property
     def count(self) -> str:
         """The same in a cell of a table."""
-        if self.is_empty:
-            return message("returned nothing")
-        return message("{n} of {of}", n=self.n_failed, of=self.n_queries)
+        return message(
+            "returned nothing" if self.is_empty else "{n} of {of}",
+            n=self.n_failed,
+            of=self.n_queries,
+        )
 
     def describe(self) -> Iterator[Line]:
         """What that means for its numbers, and the first failure."""
@@ -199,23 +201,20 @@ def with_failures(table: Table, failures: Sequence[Failures], names: Collection[
     """
     if not failures:
         return table
-    counts = {failure.retriever: failure.count for failure in failures}
     if not names:  # micro averages of a failure are none, either
         table = replace(table, columns=table.columns[:1], rows=[row[:1] for row in table.rows])
-    failed = failed_names(failures)
-    end = 1 + len(names)  # the micro averages of a single retriever stand behind
+    counts = {failure.retriever: failure.count for failure in failures}
+    failed, end = failed_names(failures), 1 + len(names)  # a single one's micro averages follow
     head: list[str | Cell] = [
         message("failed questions"),
         *(counts.get(name, "0") for name in names),
+        *(Cell(joined(" ", [counts[name], "✗"]), "bold red") for name in failed),
+        *[""] * (len(table.columns) - end),
     ]
-    head += [Cell(joined(" ", [counts[name], "✗"]), "bold red") for name in failed]
     dashes = ["-"] * len(failed)
     return Table(
         [*table.columns[:end], *failed, *table.columns[end:]],
-        [
-            [*head, *[""] * (len(table.columns) - end)],
-            *([*row[:end], *dashes, *row[end:]] for row in table.rows),
-        ],
+        [head, *([*row[:end], *dashes, *row[end:]] for row in table.rows)],
         table.words,
         table.narrow and with_failures(table.narrow, failures, names),
         joined("; ", [table.note, marked(failures)]),

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from kragx.comparison.comparison import Settings
-from kragx.comparison.estimates import Difference, Direction, Estimate, definition_of
-from kragx.comparison.scores import Column, RetrieverScores, interval_kind
-from kragx.comparison.slices import ids_at, shared_ids
+from kragx.comparison.estimates import (
+    Difference,
+    Direction,
+    Estimate,
+    Settings,
+    Verdict,
+    definition_of,
+)
+from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import TOLERANCE, Rows, effect_sizes, sure_bounds, tally
-from kragx.comparison.statistics.evidence import of_rows, total
+from kragx.comparison.statistics.evidence import ids_at, of_rows, rows_of, total
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import to_jsonable
-from kragx.metrics import Floats
-from kragx.metrics.intervals import Interval, ratio_difference_interval, with_exact_limits
-from kragx.metrics.scores import number_of
+from kragx.metrics import Bools, Floats
+from kragx.metrics.intervals import Interval, Ratio, ratio_difference_interval, with_exact_limits
+from kragx.metrics.scores import doubt
 from kragx.metrics.weights import effective_n, weighted_mean
 
 Means = Mapping[str, Mapping[str, float | None]]
@@ -30,6 +36,53 @@ Key = tuple[str, str]
 
 Pair = tuple[str, str, str]
 """Metric, retriever, and the one it is set against."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """What one retriever scored in one metric, query by query.
+
+    Attributes:
+        values: (q); NaN where there is none.
+        doubt: how far missing judgements may put the sum of all values, lower and higher.
+        n_open: of how many queries it is not known, though one has a value, at most.
+        bounds: between which values the mean lies where some are not known; None of a part of the
+            queries, of which that is not kept.
+        ratio: of a metric that is a sum over a sum what each query adds, where that is known.
+    """
+
+    values: Floats
+    doubt: Interval = (0.0, 0.0)
+    n_open: int = 0
+    bounds: Interval | None = None
+    ratio: Ratio | None = None
+
+    @classmethod
+    def of(cls, score: RetrieverScores, metric: str, rows: Rows | None) -> Column:
+        """Of some queries of a retriever; None for all."""
+        values, bounds = score.values[metric], score.bounds.get(metric)
+        below, above = doubt(score.means[metric], bounds, values, weights=score.weights)
+        n = total(score.weights, ~np.isnan(values))
+        n_open = score.counts.get("metrics", {}).get(metric, {}).get("n_open", 0)
+        ratio = score.ratios.get(metric)
+        column = cls(values, (-below * n, above * n), n_open, bounds, ratio)
+        return column.rows(slice(None) if rows is None else rows)
+
+    def rows(self, rows: Rows | slice) -> Column:
+        """Of some of its queries, of which no more can be open than have no value."""
+        values = self.values[rows]
+        return replace(
+            self,
+            values=values,
+            n_open=min(self.n_open, int(np.isnan(values).sum())),
+            bounds=self.bounds if len(values) == len(self.values) else None,
+            ratio=self.ratio and self.ratio.rows(rows),
+        )
+
+    @property
+    def present(self) -> Bools:
+        """(q) which queries have a value."""
+        return ~np.isnan(self.values)
 
 
 @dataclass(frozen=True)
@@ -77,14 +130,14 @@ class Aligned:
         query_ids, rows = shared_ids([score.query_ids for score in scores], out)
         if not len(query_ids):
             raise UsageError("the evaluations have no query in common; queries join by id")
+        means = product(metrics, zip(scores, rows))
         return cls(
             query_ids,
             tuple(score.name for score in scores),
             tuple(metrics),
             {
                 (metric, score.name): Column.of(score, metric, of_score)
-                for score, of_score in zip(scores, rows)
-                for metric in metrics
+                for metric, (score, of_score) in means
             },
             frozenset(
                 metric for metric in metrics if all(score.is_mean(metric) for score in scores)
@@ -108,24 +161,21 @@ class Aligned:
         """Of these values; None for what is not made of them, and where some are not known."""
         return {
             name: {
-                metric: None
-                if column.n_open
-                else self._number(metric, column.values)
-                if column.ratio is None
-                else column.ratio.value
-                for metric in self.metrics
-                for column in [self.columns[metric, name]]
+                metric: self._mean(metric, self.columns[metric, name]) for metric in self.metrics
             }
             for name in self.retrievers
         }
 
+    def _mean(self, metric: str, column: Column) -> float | None:
+        if column.n_open:
+            return None
+        return self._number(metric, column.values) if column.ratio is None else column.ratio.value
+
     def _number(self, metric: str, values: Floats) -> float | None:
+        definition = definition_of(metric)
         if metric in self.tested:
             return weighted_mean(values, self.weights)
-        definition = definition_of(metric)
-        if definition.is_mean:
-            return None
-        return number_of(definition, values, weights=self.weights)
+        return None if definition.is_mean else definition.number(values, self.weights)
 
     def _bounds(self, column: Column) -> Interval | None:
         """Between which values the mean lies where some are not known; None where all are."""
@@ -171,22 +221,20 @@ class Aligned:
         self, keys: Sequence[Key], values: Floats, means: Means, ends: Floats
     ) -> dict[Key, Estimate]:
         """The means of (q, len(keys)) values, with the intervals of these."""
+        columns, kinds = (
+            [self.columns[key] for key in keys],
+            [definition_of(key[0]).interval for key in keys],
+        )
         bounds = self._sure([(metric, (name,)) for metric, name in keys], values, ends)
-        kinds = [interval_kind(metric) for metric, _ in keys]
-        if not set(kinds) <= {"score"}:
-            # What must not be found has exact limits.
-            n_open = np.array([self.columns[key].n_open for key in keys])
-            of_keys = np.array([self.columns[key].doubt for key in keys]).T
-            shifts, confidence = (
-                of_keys / self._totals(values) * [[-1], [1]],
-                self.settings.confidence,
+        # What must not be found has exact limits.
+        n_open, doubts = np.array([column.n_open for column in columns]), _doubts(columns)
+        shifts = doubts / _totals(values, self.weights)
+        ends, bounds = (
+            with_exact_limits(
+                limits, values, kinds, n_open, shift, self.settings.confidence, weights=self.weights
             )
-            ends, bounds = (
-                with_exact_limits(
-                    limits, values, kinds, n_open, open_shifts, confidence, weights=self.weights
-                )
-                for limits, open_shifts in ((ends, shifts * [[-1], [1]]), (bounds, 0 * shifts))
-            )
+            for limits, shift in ((ends, shifts), (bounds, 0 * shifts))
+        )
         # Where the queries' values do not make a metric's number, their interval is none of it.
         is_mean = [metric in self.tested for metric, _ in keys]
         limits = to_jsonable(np.where(is_mean, np.concatenate([ends, bounds]), np.nan).T)
@@ -198,11 +246,9 @@ class Aligned:
     def _estimate(self, key: Key, value: float | None, ends: Sequence[float | None]) -> Estimate:
         column, (low, high, sure_low, sure_high) = self.columns[key], ends
         if column.ratio is not None:
-            settings, n = self.settings, int(column.ratio.counts.sum())
-            resampling = settings.confidence, settings.resamples, settings.seed
-            low, high = column.ratio.interval(*resampling) or (None, None)
+            low, high = column.ratio.interval(*self.settings.resampling) or (None, None)
             # Nothing bounds what a question may cost, so the interval alone is what is sure.
-            return Estimate(value, low, high, n, False, low, high)
+            return Estimate(value, low, high, int(column.ratio.counts.sum()), False, low, high)
         return Estimate(
             value,
             low,
@@ -211,42 +257,39 @@ class Aligned:
             key[0] in self.tested,
             sure_low,
             sure_high,
-            exact=interval_kind(key[0]) != "score",
+            exact=definition_of(key[0]).interval != "score",
             bounds=self._bounds(column),
             n_open=column.n_open,
             effective=self._effective(column.values),
         )
-
-    def _totals(self, values: Floats) -> Floats:
-        """(c) the weights of the queries that have a value, or how many these are."""
-        totals = np.array([total(self.weights, present) for present in ~np.isnan(values.T)])
-        return np.where(totals > 0, totals, 1.0)
 
     def _sure(
         self, columns: Sequence[tuple[str, tuple[str, ...]]], values: Floats, ends: Floats
     ) -> Floats:
         """(2, c) `sure_bounds` of columns: of a retriever, or of one's difference from another."""
         sides, shifts = [], []  # the least and the greatest value; how far the sum may be put
-        for metric, names in columns:
+        for metric, (name, *rivals) in columns:
             # A difference of two reaches from minus the width to the width, whatever the range.
             lowest, width = definition_of(metric).range[0] or 0.0, _width(metric)
-            below, above = self.columns[metric, names[0]].doubt
-            if len(names) > 1:
+            below, above = self.columns[metric, name].doubt
+            for rival in rivals:
                 lowest, width = -width, 2 * width
-                rival = self.columns[metric, names[1]].doubt
-                below, above = below + rival[1], above + rival[0]
+                rival_below, rival_above = self.columns[metric, rival].doubt
+                below, above = below + rival_above, above + rival_below
             sides.append((lowest, lowest + width if width < np.inf else width))
             shifts.append((-below, above))
-        (low, high), confidence = np.array(sides).reshape(-1, 2).T, self.settings.confidence
-        bounds = sure_bounds(values, ends, low, high, confidence, weights=self.weights)
-        return bounds + np.array(shifts).reshape(-1, 2).T / self._totals(values)
+        low, high = np.array(sides).reshape(-1, 2).T
+        bounds = sure_bounds(
+            values, ends, low, high, self.settings.confidence, weights=self.weights
+        )
+        return bounds + np.array(shifts).reshape(-1, 2).T / _totals(values, self.weights)
 
     # -- differences ------------------------------------------------------------------------------
 
     def differences(
-        self, pairs: Sequence[Pair], gains: Floats, ends: Floats, p: Floats
+        self, pairs: Sequence[Pair], gains: Floats, ends: Floats, p: Floats, p_adjusted: Floats
     ) -> dict[Pair, Difference]:
-        """The differences of (q, len(pairs)) gains, before any correction."""
+        """The differences of (q, len(pairs)) gains, and what their corrected p says."""
         above, ties, below = tally(gains)
         if self.weights is not None:  # Student's, which knows of no end
             widths = np.array([_width(metric) for metric, _, _ in pairs])
@@ -262,6 +305,7 @@ class Aligned:
             "sure_high": sure_high,
             "n": n,
             "p": np.where(n, p, np.nan),
+            "p_adjusted": np.where(n, p_adjusted, np.nan),
             "effect": effect_sizes(gains, self.weights),
             "wins": np.where(lower, below, above),
             "ties": ties,
@@ -273,9 +317,21 @@ class Aligned:
             of_pair |= {"effective": self._effective(column), **dict(zip(numbers, row))}
             if any(self.columns[pair[0], name].n_open for name in pair[1:]):
                 # What the known queries alone say is nothing where one of both is open.
-                of_pair |= dict.fromkeys(("value", "low", "high", "p", "effect"))
+                of_pair |= dict.fromkeys(("value", "low", "high", "p", "p_adjusted", "effect"))
+            if of_pair["p"] is not None:
+                of_pair["verdict"] = self._verdict(pair[0], of_pair)
             differences[pair] = Difference(*pair, **of_pair)
         return differences
+
+    def _verdict(self, metric: str, of_pair: Mapping[str, Any]) -> Verdict:
+        value, low, high = of_pair["value"], of_pair["low"], of_pair["high"]
+        # p and interval are reckoned differently; where they disagree nothing is claimed.
+        has_0 = low is not None and high is not None and low <= 0 <= high
+        if of_pair["p_adjusted"] > self.settings.alpha or not value or has_0:
+            return "undecided"
+        if self.better[metric] == "neither":
+            return "different"
+        return "better" if (value > 0) == (self.better[metric] == "higher") else "worse"
 
     def untested(self, pair: Pair, estimates: Mapping[Key, Estimate]) -> Difference:
         """Two numbers of runs, over the questions of both; of sums over sums with an interval."""
@@ -284,10 +340,9 @@ class Aligned:
         if ratio is None or rival is None:
             values, n = self._of_both(keys, [estimates[key] for key in keys])
         else:
-            shared, settings = ratio.counts & rival.counts, self.settings
+            shared = ratio.counts & rival.counts
             values, n = (ratio.of(shared).value, rival.of(shared).value), int(shared.sum())
-            resampling = settings.confidence, settings.resamples, settings.seed
-            ends = ratio_difference_interval(ratio, rival, *resampling)
+            ends = ratio_difference_interval(ratio, rival, *self.settings.resampling)
         finite = [value for value in values if value is not None and isfinite(value)]
         value = _zeroed_number(finite[0] - finite[1]) if len(finite) == len(values) else None
         low, high = ends or (None, None)
@@ -310,9 +365,7 @@ class Aligned:
         if not shared.any():
             return (None, None), 0
         value, rival = (self._number(keys[0][0], side.values[shared]) for side in (first, second))
-        if value is None or rival is None:
-            return values, n
-        return (value, rival), int(shared.sum())
+        return (values, n) if None in (value, rival) else ((value, rival), int(shared.sum()))
 
 
 def shared_weights(
@@ -349,10 +402,41 @@ def shared_weights(
     return first
 
 
+def shared_ids(
+    ids: Sequence[Sequence[str]], out: Collection[str] = ()
+) -> tuple[Sequence[str], list[Rows | None]]:
+    """The ids that all have, in the order of the first, and where they stand in each.
+
+    Args:
+        ids: the query ids of each retriever.
+        out: ids that are left out.
+
+    Returns:
+        The ids, and for each retriever their rows; None where they are its own as they are.
+    """
+    first, *columns = ids
+    # As a rule all have the same questions in one order, and no set of millions of ids is made.
+    if out or not all(first == column for column in columns):
+        shared = set(first).intersection(*columns).difference(out)
+        first = tuple(query_id for query_id in first if query_id in shared)
+    return first, [rows_of(first, column) for column in ids]
+
+
 def _width(metric: str) -> float:
     """How far apart two values of a metric may lie; infinite where nothing bounds them."""
     lowest, greatest = definition_of(metric).range
     return np.inf if greatest is None else greatest - lowest
+
+
+def _doubts(columns: Sequence[Column]) -> Floats:
+    """(2, c) how far missing judgements may put the sums of columns, below 0 and above it."""
+    return np.array([column.doubt for column in columns]).T * [[-1], [1]]
+
+
+def _totals(values: Floats, weights: Floats | None) -> Floats:
+    """(c) the weights of the queries that have a value, or how many these are."""
+    totals = np.array([total(weights, present) for present in ~np.isnan(values.T)])
+    return np.where(totals > 0, totals, 1.0)
 
 
 def _zeroed(differences: Floats) -> Floats:

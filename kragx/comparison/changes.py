@@ -1,20 +1,20 @@
 """What became of a retriever: an earlier result beside the present one, or one beside another."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
 from typing_extensions import Unpack
 
 from kragx.comparison.compare_retrievers import ComparisonDraft, Options, correct_together
-from kragx.comparison.comparison import Comparison, Settings
-from kragx.comparison.estimates import Difference, definition_of
+from kragx.comparison.comparison import Comparison
+from kragx.comparison.estimates import Difference, Settings, definition_of
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.side_by_side import GoldVersions
-from kragx.comparison.slices import ids_at
 from kragx.comparison.statistics import TOLERANCE, Rows
+from kragx.comparison.statistics.evidence import ids_at
 from kragx.data import GoldDataset
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import to_jsonable
@@ -113,7 +113,16 @@ class Change(Result):
             gold: say which questions of two gold sets are not the same.
         """
         comparison = self.comparison
-        yield self._heading(matchers=matchers)
+        title = message(
+            "{retriever}: {after} against {before}, match {match}"
+            if matchers
+            else "{retriever}: {after} against {before}",
+            retriever=self.retriever,
+            after=self.after,
+            before=self.before,
+            match=comparison.match,
+        )
+        yield Heading(title, level=3)
         for remark in (*(comparison.gold if gold else ()), *comparison.failures):
             yield from remark.describe()
         if comparison.not_comparable:
@@ -127,22 +136,6 @@ class Change(Result):
         yield from comparison.recommendations[0].leak_lines()
         yield from comparison.recommendations[0].caution_lines()
         yield from map(warning, comparison.further_cautions)
-        yield from self._turned_parts()
-
-    def _heading(self, *, matchers: bool) -> Heading:
-        title = message(
-            "{retriever}: {after} against {before}, match {match}"
-            if matchers
-            else "{retriever}: {after} against {before}",
-            retriever=self.retriever,
-            after=self.after,
-            before=self.before,
-            match=self.comparison.match,
-        )
-        return Heading(title, level=3)
-
-    def _turned_parts(self) -> Iterator[Part]:
-        """How many queries changed which way, and those that changed most."""
         n_turned = self.n_better + self.n_worse
         yield Line(
             message(
@@ -151,7 +144,7 @@ class Change(Result):
                 else "no query got better or worse, of {n}",
                 n_better=self.n_better,
                 n_worse=self.n_worse,
-                n=self.comparison.n_queries - n_turned,
+                n=comparison.n_queries - n_turned,
             )
         )
         if self.worse:
@@ -174,8 +167,9 @@ def _differs(difference: Difference) -> bool:
     """Whether two differ in a metric; in times only by more than chance."""
     if "second" in definition_of(difference.metric).unit:
         return difference.decided
-    differs = difference.value or difference.wins or difference.losses  # some may not be known
-    return not difference.never_differs if difference.p is not None else bool(differs)
+    if difference.p is not None:
+        return not difference.never_differs
+    return bool(difference.value or difference.wins or difference.losses)  # some may not be known
 
 
 def changes_parts(changes: Sequence[Change]) -> Iterator[Part]:
@@ -196,13 +190,11 @@ def changes_parts(changes: Sequence[Change]) -> Iterator[Part]:
 
 def unchanged(changes: Iterable[Change]) -> Iterator[Line]:
     """Of which retrievers nothing changed, in one line."""
-    same = [change for change in changes if change.is_none]
-    if same:
-        names = dict.fromkeys(visible(change.retriever) for change in same)
+    if same := [change for change in changes if change.is_none]:
         yield Line(
             message(
                 "nothing changed: {names}; each of {n} queries has the values that it had",
-                names=listed(list(names)),
+                names=listed([*dict.fromkeys(visible(change.retriever) for change in same)]),
                 n=max(change.comparison.n_queries for change in same),
             )
         )
@@ -210,19 +202,19 @@ def unchanged(changes: Iterable[Change]) -> Iterator[Line]:
 
 def gold_lines(changes: Sequence[Change]) -> Iterator[Line]:
     """What is not the same in two gold sets; of which matcher, where they read gold differently."""
-    several = list(gold_of(changes))
-    for gold_change in several:
+    several = gold_of(changes)
+    for gold in several:
         names = dict.fromkeys(
             change.comparison.match
             for change in changes
-            if gold_change.text in (gold.text for gold in change.comparison.gold)
+            if gold.text in (versions.text for versions in change.comparison.gold)
         )
-        for line in gold_change.describe():
-            under = message("match {names}: {line}", names=", ".join(names), line=line.text)
-            yield replace(line, text=under) if len(several) > 1 else line
+        for line in gold.describe():
+            text = message("match {names}: {line}", names=", ".join(names), line=line.text)
+            yield replace(line, text=text) if len(several) > 1 else line
 
 
-def gold_of(changes: Iterable[Change]) -> Iterable[GoldVersions]:
+def gold_of(changes: Iterable[Change]) -> Collection[GoldVersions]:
     """The pairs of gold sets whose results are compared, each once."""
     return {gold.text: gold for change in changes for gold in change.comparison.gold}.values()
 
@@ -275,15 +267,16 @@ def _pairs(
     old: Results, new: Results, retrievers: Sequence[str]
 ) -> list[tuple[RetrieverScores, RetrieverScores]]:
     """What corresponds: a retriever before and after, under each matcher that both have."""
-    pairs = [
-        (earlier, now)
-        for name_before, name_after in _names(old, new, retrievers)
-        for before, after in [(old.of(name_before), new.of(name_after))]
-        for now in after
-        for earlier in before
+    pairs = []
+    for name_before, name_after in _names(old, new, retrievers):
+        before, after = old.of(name_before), new.of(name_after)
         # Of one matcher each they correspond, whatever the two are called.
-        if earlier.match == now.match or len(before) == len(after) == 1
-    ]
+        are_alone = len(before) == len(after) == 1
+        pairs += [
+            (earlier, now)
+            for now, earlier in product(after, before)
+            if are_alone or earlier.match == now.match
+        ]
     if not pairs:
         raise UsageError("no matcher is in both; run both with the same 'matchers'")
     return pairs
@@ -301,11 +294,12 @@ def _names(old: Results, new: Results, retrievers: Sequence[str]) -> list[tuple[
             "one folder is named: name another, or two of its retrievers: --retriever {names}",
             names=" --retriever ".join(old.retrievers[:2]),
         )
-    shared = [(name, name) for name in new.retrievers if name in old.retrievers]
-    if not shared and len(old.retrievers) == len(new.retrievers) == 1 and new.dataset is None:
+    if retrievers:
+        return [(retrievers[0], retrievers[-1])]
+    names = [(name, name) for name in new.retrievers if name in old.retrievers]
+    if not names and len(old.retrievers) == len(new.retrievers) == 1 and new.dataset is None:
         # files that were scored have any name
-        shared = [(old.retrievers[0], new.retrievers[0])]
-    names = [(retrievers[0], retrievers[-1])] if retrievers else shared
+        names = [(old.retrievers[0], new.retrievers[0])]
     if not names:
         raise UsageError(
             "no retriever is in both: {name} has {names}; {name_2} has "
@@ -335,14 +329,12 @@ def _turned_queries(
     moved: dict[str, Bools] = {}
     for metric in metrics:
         before, after = _values(pair, metric, ids)
-        sign = -1.0 if better[metric] == "lower" else 1.0
-        gains = np.nan_to_num(after - before) * sign
+        gains = np.nan_to_num(after - before) * (-1.0 if better[metric] == "lower" else 1.0)
         # A value that came or went has no gain, and is a change all the same.
         moved[metric] = (np.abs(gains) > TOLERANCE) | (np.isnan(before) != np.isnan(after))
         overall += gains / len(metrics)
         # Gains of one metric at a time: of millions of questions a table of all would not fit.
-        if metric == metrics[0]:
-            first = gains
+        first = gains if metric == metrics[0] else first
     # The first metric decides which way a query went, the mean of all where that one stands still.
     ways = np.where(np.abs(first) > TOLERANCE, first, overall)
     ways[~np.logical_or.reduce([*moved.values()])] = 0.0
@@ -350,20 +342,20 @@ def _turned_queries(
     for name, sign in (("better", 1), ("worse", -1)):
         rows = np.flatnonzero(sign * ways > 0)
         order = np.lexsort((-sign * (asks * overall)[rows], -sign * (asks * first)[rows]))
+        first_rows = rows[order][:LISTED]
         turned[f"n_{name}"] = len(rows)
-        listed_rows = rows[order][:LISTED]
         turned[name] = tuple(
             QueryChange(
                 query_id,
                 next((gold[query_id].text for gold in datasets if query_id in gold), None),
                 before,
                 after,
-                by=float(first[row]),
+                by,
             )
-            for row, query_id, before, after in zip(
-                listed_rows.tolist(),
-                ids_at(ids, listed_rows),
-                *_moved_values(pair, ids, listed_rows, moved),
+            for query_id, by, before, after in zip(
+                ids_at(ids, first_rows),
+                first[first_rows].tolist(),
+                *_moved_values(pair, ids, first_rows, moved),
             )
         )
     return turned
@@ -388,10 +380,9 @@ def _values(pair: Sequence[RetrieverScores], metric: str, query_ids: Sequence[st
 
 def _is_bounded(pair: Sequence[RetrieverScores], metric: str) -> bool:
     """Whether all values lie between 0 and 1: times differ at each query and say nothing."""
-    # A metric of the user's own says no range, so its values are looked at.
-    known_as = known_metric(metric)
-    if known_as is not None and known_as.range[1] is None:
-        return False
+    definition = known_metric(metric)
     values = np.concatenate([side.values[metric] for side in pair])
     values = values[~np.isnan(values)]
-    return bool(values.size and values.min() >= 0 and values.max() <= 1 + TOLERANCE)
+    # A metric of the user's own says no range, so its values are looked at.
+    is_open = definition is not None and definition.range[1] is None
+    return bool(not is_open and values.size and values.min() >= 0 and values.max() <= 1 + TOLERANCE)

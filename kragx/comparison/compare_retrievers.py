@@ -14,14 +14,15 @@ from typing_extensions import TypedDict, Unpack
 
 from kragx.comparison.advice import Failures, failed_names, failures_of
 from kragx.comparison.aligned import Aligned
-from kragx.comparison.comparison import Comparison, Settings, Slice
-from kragx.comparison.estimates import Families
+from kragx.comparison.comparison import Comparison, Slice
+from kragx.comparison.estimates import Families, Settings
 from kragx.comparison.pair_tests import PairTests
-from kragx.comparison.recommendations import cautions as could_turn, recommend, warnings_of
+from kragx.comparison.recommendations import recommend, warnings_of
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.side_by_side import GoldVersions, check_comparable, gold_versions, left_out
-from kragx.comparison.slices import ids_at, sliced
+from kragx.comparison.slices import sliced
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, Rows
+from kragx.comparison.statistics.evidence import ids_at
 from kragx.comparison.threshold_study import orders_near
 from kragx.data import GoldDataset, read_dataset
 from kragx.evaluation.evaluation import Evaluation, as_evaluations
@@ -137,10 +138,8 @@ class ComparisonDraft:
     ) -> ComparisonDraft:
         """As for `compare_scores`."""
         baseline, metrics = options.get("baseline"), options.get("metrics")
-        slices, anyway = options.get("slices", ()), options.get("anyway", False)
-        names = [score.name for score in scores]
-        repeated = next((name for name in names if names.count(name) > 1), None)
-        if repeated is not None:
+        names, anyway = [score.name for score in scores], options.get("anyway", False)
+        for repeated in (name for name in names if names.count(name) > 1):
             raise UsageError(
                 "evaluations: two are called {repeated!r}; pass a mapping that names each: "
                 "compare({{'a': first, 'b': second}})",
@@ -155,20 +154,21 @@ class ComparisonDraft:
         gold = _versions(scores, anyway=anyway)
         # Whoever stands alone is held against nobody.
         cautions = check_comparable(scores, anyway=anyway, versions=gold) if names[1:] else ()
-        out = left_out(gold.values()) if gold else ()
         failures = failures_of(scores, settings.max_failed)
         failed = failed_names(failures)
         # Where nobody can be compared, metrics and questions are still those of all.
         scores = [score for score in scores if score.name not in failed] or scores
         # As the retriever's own name, which a page marks: an argument is a mere text.
         baseline = scores[0].name if baseline is None else names[names.index(baseline)]
+        out = left_out(gold.values()) if gold else ()
         aligned = Aligned.of(scores, _metrics(scores, metrics), baseline, settings, out)
         if set(names) <= {*failed}:
             aligned = replace(aligned, retrievers=(), columns={})
         n = len(aligned.query_ids)
         # Over the queries that all have, so that differences are those of the means.
         whole = {score.name: score.means for score in scores if len(score.query_ids) == n}
-        parts = list(_slices(aligned, slices, options.get("dataset"), scores))
+        fields, dataset = options.get("slices", ()), options.get("dataset")
+        parts = list(_slices(aligned, fields, dataset, scores))
         rows = tuple(np.array(positions) for _, _, positions in parts)
         return cls(
             scores,
@@ -182,8 +182,19 @@ class ComparisonDraft:
 
     def comparison(self, families: Families) -> Comparison:
         """With each test as one of a family."""
-        aligned, scores = self.tests.aligned, self.scores
+        aligned, scores, tests = self.tests.aligned, self.scores, self.tests
+        n, p_worse = len(aligned.query_ids), tests.p_worse(families) if self.parts else []
         orders = orders_near(scores, aligned.metrics) if len(scores) > 1 else {}
+        slices = (
+            Slice(
+                **vars(tests.view(families, place)),
+                field=field,
+                value=value,
+                query_ids=ids_at(aligned.query_ids, tests.slices[place - 1]),
+                p_worse=p_worse[place - 1],
+            )
+            for place, (field, value) in enumerate(self.parts, 1)
+        )
         comparison = Comparison(
             match=scores[0].match,
             retrievers=aligned.retrievers,
@@ -197,15 +208,15 @@ class ComparisonDraft:
             n_tests_of_others=families.others.n_tests,
             n_tests_of_times=families.times.n_tests,
             least=families.first.least(aligned.settings.alpha) if len(scores) > 1 else inf,
-            overall=self.tests.overall(families),
-            slices=tuple(self._slices(families)),
+            overall=tests.view(families),
+            slices=tuple(slices),
             orders=tuple(order for order in orders.values() if order.swapped),
             failures=self.failures,
             gold=self.gold,
             runs={
                 score.name: score.runs
                 for score in scores
-                if score.runs is not None and len(score.query_ids) == len(aligned.query_ids)
+                if score.runs is not None and len(score.query_ids) == n
             },
             weights=aligned.weights,
             n_asks=None if aligned.weights is None else float(aligned.weights.sum()),
@@ -213,22 +224,7 @@ class ComparisonDraft:
         if len(scores) > 1:
             cautions = tuple(warnings_of(comparison, scores, every_metric=self.every_metric))
             comparison = replace(comparison, cautions=self.cautions + cautions)
-        first_advice, *advice = recommend(comparison, scores)
-        first_advice = replace(first_advice, cautions=tuple(could_turn(comparison, scores)))
-        return replace(comparison, recommendations=(first_advice, *advice))
-
-    def _slices(self, families: Families) -> Iterator[Slice]:
-        """The queries of each slice compared."""
-        aligned, p_worse = self.tests.aligned, self.tests.p_worse(families) if self.parts else []
-        for number, (field, value) in enumerate(self.parts):
-            rows = self.tests.slices[number]
-            yield Slice(
-                **vars(self.tests.slice(number, families)),
-                field=field,
-                value=value,
-                query_ids=ids_at(aligned.query_ids, rows),
-                p_worse=p_worse[number],
-            )
+        return replace(comparison, recommendations=recommend(comparison, scores))
 
 
 def correct_together(drafts: Sequence[ComparisonDraft]) -> tuple[Comparison, ...]:
@@ -236,11 +232,12 @@ def correct_together(drafts: Sequence[ComparisonDraft]) -> tuple[Comparison, ...
 
     All else is looked at together, under whichever matcher.
     """
-    joint = Families.joined(draft.tests.families for draft in drafts)
-    of_match = defaultdict[str, list[Families]](list)
-    for draft in drafts:
-        of_match[draft.scores[0].match].append(draft.tests.families)
-    firsts = {match: Families.joined(families).first for match, families in of_match.items()}
+    families = [(draft.scores[0].match, draft.tests.families) for draft in drafts]
+    joint = Families.joined(of_draft for _, of_draft in families)
+    firsts = {
+        match: Families.joined(of_draft for name, of_draft in families if name == match).first
+        for match, _ in families
+    }
     return tuple(
         draft.comparison(joint._replace(first=firsts[draft.scores[0].match])) for draft in drafts
     )
@@ -269,36 +266,35 @@ def compare_by_matcher(
 def _versions(scores: Sequence[RetrieverScores], *, anyway: bool) -> dict[str, GoldVersions]:
     """By the retriever's name what is not the same in its gold set and the first one's."""
     first, of_hash = scores[0], dict[str, GoldVersions | None]()
-    match = first.settings["match"]
+    versions = {}
     for score in scores[1:]:
-        pair = first.settings["dataset"], score.settings["dataset"]
+        earlier, later = first.settings["dataset"], score.settings["dataset"]
         # Retrievers of one run share their gold set, and two of many questions are slow to compare.
-        if (key := str(pair[1]["hash"])) not in of_hash:
-            datasets = (first.dataset, score.dataset)
-            of_hash[key] = gold_versions(*pair, datasets, match, anyway=anyway)
-    found = {score.name: of_hash[str(score.settings["dataset"]["hash"])] for score in scores[1:]}
-    return {name: version for name, version in found.items() if version is not None}
+        if (key := str(later["hash"])) not in of_hash:
+            datasets, match = (first.dataset, score.dataset), first.settings["match"]
+            of_hash[key] = gold_versions(earlier, later, datasets, match, anyway=anyway)
+        if (version := of_hash[key]) is not None:
+            versions[score.name] = version
+    return versions
 
 
 def _metrics(scores: Sequence[RetrieverScores], named: Sequence[str] | None) -> list[str]:
     """The metrics to compare: those that were named, else those that all have."""
     for metric, score in product(named or (), scores):
         if metric not in score.means:
-            hint = nearest(metric, score.means)
             raise UsageError(
                 "metric {metric!r} was not computed for {name!r}; {hint}",
                 metric=metric,
                 name=score.name,
-                hint=hint,
+                hint=nearest(metric, score.means),
             )
-    if named is not None:
-        return list(dict.fromkeys(named))
-    if not (shared := _shared_metrics(scores)):
+    metrics = _shared_metrics(scores) if named is None else list(dict.fromkeys(named))
+    if named is None and not metrics:
         raise UsageError(
             "the evaluations have no metric in common; compute the same metrics for each, for "
             "example with .with_metrics([...])"
         )
-    return shared
+    return metrics
 
 
 def _shared_metrics(scores: Sequence[RetrieverScores]) -> list[str]:
@@ -312,27 +308,24 @@ def _slices(
     scores: Sequence[RetrieverScores],
 ) -> Iterator[tuple[str, str | None, Sequence[int] | Rows]]:
     """The slices with the rows of their queries."""
-    if not fields:
-        return
     groups = next((score.groups for score in scores if score.groups is not None), None)
-    if dataset is None and groups is not None:
+    if fields and dataset is None and groups is not None:
         yield from groups.sliced(aligned.query_ids, fields)
-        return
-    if dataset is None:
+    elif fields and dataset is None:
         raise UsageError(
             "slices: the evaluations did not keep the gold set that the fields are read from; "
             "pass it as dataset=..."
         )
-    unknown = next((query_id for query_id in aligned.query_ids if query_id not in dataset), None)
-    if unknown is not None:
-        raise UsageError(
-            "dataset: query {unknown!r} of the evaluations is not in {name!r}; pass "
-            "the gold set {value!r} that they were made with",
-            unknown=unknown,
-            name=dataset.name,
-            value=scores[0].settings["dataset"]["name"],
-        )
-    yield from sliced([dataset[query_id] for query_id in aligned.query_ids], fields)
+    elif fields and dataset is not None:
+        for unknown in (query_id for query_id in aligned.query_ids if query_id not in dataset):
+            raise UsageError(
+                "dataset: query {unknown!r} of the evaluations is not in {name!r}; pass "
+                "the gold set {value!r} that they were made with",
+                unknown=unknown,
+                name=dataset.name,
+                value=scores[0].settings["dataset"]["name"],
+            )
+        yield from sliced([dataset[query_id] for query_id in aligned.query_ids], fields)
 
 
 def best_first(
@@ -362,9 +355,8 @@ def best_first(
     if all(len({score.match for score in result.scores}) == 1 for result in results):
         # Of one matcher each they correspond, whatever it is called.
         scores = [replace(score, match=scores[0].match) for score in scores]
-    options["dataset"] = next(
-        (result.dataset for result in results if result.dataset is not None), None
-    )
+    datasets = (result.dataset for result in results if result.dataset is not None)
+    options["dataset"] = next(datasets, None)
     drafts = []
     for group in map(_ordered, by_match(scores)):
         if len(group) > 1:

@@ -12,8 +12,9 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from kragx.comparison.advice import Failures, Recommendation, failed_names, with_failures
 from kragx.comparison.estimates import (
@@ -21,24 +22,17 @@ from kragx.comparison.estimates import (
     Direction,
     Estimate,
     Leader,
+    Settings,
     definition_of,
     difference_cell,
     difference_cells,
     family_of,
 )
 from kragx.comparison.side_by_side import GoldVersions
-from kragx.comparison.statistics import (
-    CONFIDENCE,
-    MOST_RESAMPLES,
-    RESAMPLES,
-    SEED,
-    check_confidence,
-)
 from kragx.comparison.threshold_study import Order
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.presenting import bounds_note, mean_cell, micro_cell
 from kragx.evaluation.runs import SeveralRuns, runs_note
-from kragx.ground.errors import UsageError, check_whole, nearest
 from kragx.ground.json_values import HIDDEN, IF_KNOWN
 from kragx.ground.printing import (
     Cell,
@@ -85,14 +79,8 @@ class View(Result):
 
     def difference(self, metric: str, retriever: str) -> Difference | None:
         """A retriever against the baseline in a metric; None for the baseline itself."""
-        return next(
-            (
-                difference
-                for difference in self.differences
-                if (difference.metric, difference.retriever) == (metric, retriever)
-            ),
-            None,
-        )
+        pairs = ((difference.metric, difference.retriever) for difference in self.differences)
+        return dict(zip(pairs, self.differences)).get((metric, retriever))
 
     def scored(self, metric: str) -> int:
         """How many queries have a value of a metric: one without an answer has no ndcg.
@@ -104,9 +92,8 @@ class View(Result):
     def found_nothing(self, metric: str) -> bool:
         """Whether a metric of what is found is 0 for every retriever: then none is ahead."""
         values = [mean[metric].value for mean in self.means.values()]
-        if not _is_of_finding(metric):
-            return False
-        return bool(values) and all(value is not None and abs(value) < 1e-12 for value in values)
+        is_nothing = all(value is not None and abs(value) < 1e-12 for value in values)
+        return _is_of_finding(metric) and bool(values) and is_nothing
 
     def finds(self, retriever: str) -> tuple[str, ...]:
         """The metrics by which a retriever finds something at all."""
@@ -181,7 +168,6 @@ class View(Result):
         pair = list(self.means) if len(self.means) == 2 else []
         words = [message("metric"), *([] if pair else [message("retriever")])]
         heads = [message("difference"), message("interval"), "p", "d_z", message("win/tie/loss")]
-        columns = [*words, *pair, *heads, "n", ""]
         rows = [
             [
                 Cell(difference.metric, code=True),
@@ -192,24 +178,22 @@ class View(Result):
             for difference in self.differences
         ]
         note = with_reasons((difference.ends for difference in self.differences), note)
-        return Table(columns, rows, len(words), note=note)
+        return Table([*words, *pair, *heads, "n", ""], rows, len(words), note=note)
 
     def best_cell(self, metric: str) -> Cell:
         """Who is best in a metric, or that it is not decided; of one retriever its mean."""
         leader = self.leaders.get(metric)
         if self.found_nothing(metric):
-            elsewhere = any(self.finds(name) for name in self.means)
-            return Cell(message("0 for all") if elsewhere else message("none found anything"))
-        if leader is None and len(self.means) != 1:
-            return Cell("-")
-        mean = self.means[leader.best if leader else next(iter(self.means))][metric]
-        text = f"{leader.best if leader else ''} {mean.number}".lstrip()
-        if leader is not None and leader.decided:
+            is_elsewhere = any(map(self.finds, self.means))
+            return Cell(message("0 for all" if is_elsewhere else "none found anything"))
+        if leader is None:
+            means = [mean[metric] for mean in self.means.values()]
+            return Cell(means[0].number, below=means[0].ends) if len(means) == 1 else Cell("-")
+        mean = self.means[leader.best][metric]
+        text = f"{leader.best} {mean.number}"
+        if leader.decided:
             return Cell(f"{text} ★", "bold green", mean.ends)
-        if leader is not None:
-            text = message(
-                "not decided, {best}" if leader.tested else "not tested, {best}", best=text
-            )
+        text = message("not decided, {best}" if leader.tested else "not tested, {best}", best=text)
         return Cell(text, below=mean.ends)
 
     def describe(self) -> Iterator[Part]:
@@ -249,53 +233,6 @@ def _is_of_finding(metric: str) -> bool:
     """Whether a metric is above 0 where gold is found, and there alone."""
     definition = definition_of(metric)
     return definition.from_matches is not None and definition.better == "higher"
-
-
-CORRECTIONS = ("family", "none")
-"""How p is adjusted to the number of tests."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How sure is sure.
-
-    Attributes:
-        confidence: of intervals; a difference is decided where its p is at most 1 - confidence.
-        resamples: how many bootstrap resamples, and how many random sign flips.
-        seed: of both.
-        correction: ``family``: the first metric over every two retrievers, which is the question
-            that was asked; all other metrics, and each slice, under each matcher of the report,
-            together; and measured times by themselves. Or ``none``.
-        max_failed: the share of questions on which a retriever may fail and be compared all the
-            same; its failures then score as empty lists.
-    """
-
-    confidence: float = CONFIDENCE
-    resamples: int = RESAMPLES
-    seed: int = SEED
-    correction: Literal["family", "none"] = "family"
-    max_failed: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_confidence(self.confidence, lowest=0.5)
-        check_whole("resamples", self.resamples, lowest=100, highest=MOST_RESAMPLES)
-        check_whole("seed", self.seed, lowest=0)
-        if self.correction not in CORRECTIONS:
-            hint = nearest(str(self.correction), CORRECTIONS)
-            raise UsageError(
-                "correction: unknown value {correction!r}; {hint}",
-                correction=self.correction,
-                hint=hint,
-            )
-        if isinstance(self.max_failed, bool) or not 0 <= self.max_failed <= 1:
-            raise UsageError(
-                "max_failed: {max_failed!r} is no share from 0 to 1", max_failed=self.max_failed
-            )
-
-    @property
-    def alpha(self) -> float:
-        """The chance of a false alarm that is put up with."""
-        return round(1 - self.confidence, 12)  # 1 - 0.9 is less than 0.1
 
 
 @dataclass(frozen=True)
@@ -384,15 +321,13 @@ class Comparison(Result):
     @property
     def corrected(self) -> bool:
         """Whether p is corrected: a family has several tests, and it was not switched off."""
-        return self.statistics.correction == "family" and max(self._family_sizes) > 1
-
-    @property
-    def _family_sizes(self) -> tuple[int, int, int]:
-        return self.n_tests, self.n_tests_of_others, self.n_tests_of_times
+        n_tests = max(self.n_tests, self.n_tests_of_others, self.n_tests_of_times)
+        return self.statistics.correction == "family" and n_tests > 1
 
     def n_tests_of(self, metric: str) -> int:
         """Over how many tests the p of a metric is corrected, over all queries."""
-        return self._family_sizes[family_of(metric, self.primary)]
+        sizes = self.n_tests, self.n_tests_of_others, self.n_tests_of_times
+        return sizes[family_of(metric, self.primary)]
 
     @property
     def primary(self) -> str:
@@ -414,9 +349,7 @@ class Comparison(Result):
     @property
     def best(self) -> str:
         """The retriever with the best value of the first metric; the first where none leads."""
-        if self.leader is not None:
-            return self.leader.best
-        return next(iter(self.retrievers), self.baseline)
+        return self.leader.best if self.leader else next(iter(self.retrievers), self.baseline)
 
     @property
     def asks_counts(self) -> Mapping[str, float]:
@@ -506,38 +439,31 @@ class Comparison(Result):
     def _across(self, field: str, cell: Callable[[str, Slice], Cell]) -> Table:
         """A column for each slice; n is of the first metric, and beside a value where unlike it."""
         slices = self.large(field)
-        heads = (
-            joined("", [visible(part.label), f" (n = {part.scored(self.primary)})"])
-            for part in slices
-        )
+        sizes = [part.scored(self.primary) for part in slices]
+        heads = (joined("", [visible(part.label), f" (n = {n})"]) for part, n in zip(slices, sizes))
 
-        def with_n(metric: str, part: Slice) -> Cell:
+        def with_n(metric: str, part: Slice, size: int) -> Cell:
             mean, n = cell(metric, part), part.scored(metric)
-            is_told = n in (0, part.scored(self.primary))
-            return mean if is_told else replace(mean, text=joined(" ", [mean.text, f"(n = {n})"]))
+            text = mean.text if n in (0, size) else joined(" ", [mean.text, f"(n = {n})"])
+            return replace(mean, text=text)
 
-        columns = [message("metric"), *heads]
         rows = [
-            [Cell(metric, code=True), *(with_n(metric, part) for part in slices)]
+            [Cell(metric, code=True), *map(partial(with_n, metric), slices, sizes)]
             for metric in self.metrics
             if any(self.is_in(metric, part) for part in slices)
         ]
-        return Table(
-            columns, rows, note=with_reasons(row_cell.below for row in rows for row_cell in row)
-        )
+        note = with_reasons(row_cell.below for row in rows for row_cell in row)
+        return Table([message("metric"), *heads], rows, note=note)
 
     def against_baseline(self, level: int = 2) -> Iterator[Part]:
         """The differences from the baseline under a heading; nothing with one retriever."""
+        failed = {failure.retriever: failure.text for failure in self.failures}
         if self.retrievers and self.baseline in self.not_comparable:
             yield warning(
                 message(
                     "nothing is set against the baseline {baseline}, as it {failed}",
                     baseline=self.baseline,
-                    failed=next(
-                        failure.text
-                        for failure in self.failures
-                        if failure.retriever == self.baseline
-                    ),
+                    failed=failed[self.baseline],
                 )
             )
         elif self.overall.differences:

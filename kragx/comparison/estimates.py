@@ -9,7 +9,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
-from kragx.comparison.statistics import NO_FAMILY, Family
+from kragx.comparison.statistics import (
+    CONFIDENCE,
+    MOST_RESAMPLES,
+    NO_FAMILY,
+    RESAMPLES,
+    SEED,
+    Family,
+    check_confidence,
+)
+from kragx.ground.errors import UsageError, check_whole, nearest
 from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import Cell, between, joined, message, number, probability, signed
 from kragx.metrics import Floats, Ints, Metric, known_metric
@@ -18,6 +27,58 @@ from kragx.metrics.intervals import Interval, ends_text
 Direction = Literal["higher", "lower", "neither"]
 Verdict = Literal["better", "worse", "different", "undecided", "untested"]
 Mark = Literal["★", "=", "≈"]
+
+
+CORRECTIONS = ("family", "none")
+"""How p is adjusted to the number of tests."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How sure is sure.
+
+    Attributes:
+        confidence: of intervals; a difference is decided where its p is at most 1 - confidence.
+        resamples: how many bootstrap resamples, and how many random sign flips.
+        seed: of both.
+        correction: ``family``: the first metric over every two retrievers, which is the question
+            that was asked; all other metrics, and each slice, under each matcher of the report,
+            together; and measured times by themselves. Or ``none``.
+        max_failed: the share of questions on which a retriever may fail and be compared all the
+            same; its failures then score as empty lists.
+    """
+
+    confidence: float = CONFIDENCE
+    resamples: int = RESAMPLES
+    seed: int = SEED
+    correction: Literal["family", "none"] = "family"
+    max_failed: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_confidence(self.confidence, lowest=0.5)
+        check_whole("resamples", self.resamples, lowest=100, highest=MOST_RESAMPLES)
+        check_whole("seed", self.seed, lowest=0)
+        if self.correction not in CORRECTIONS:
+            hint = nearest(str(self.correction), CORRECTIONS)
+            raise UsageError(
+                "correction: unknown value {correction!r}; {hint}",
+                correction=self.correction,
+                hint=hint,
+            )
+        if isinstance(self.max_failed, bool) or not 0 <= self.max_failed <= 1:
+            raise UsageError(
+                "max_failed: {max_failed!r} is no share from 0 to 1", max_failed=self.max_failed
+            )
+
+    @property
+    def alpha(self) -> float:
+        """The chance of a false alarm that is put up with."""
+        return round(1 - self.confidence, 12)  # 1 - 0.9 is less than 0.1
+
+    @property
+    def resampling(self) -> tuple[float, int, int]:
+        """Confidence, resamples and seed."""
+        return self.confidence, self.resamples, self.seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +131,7 @@ class Estimate:
     @property
     def ends(self) -> str:
         """Its interval, or why there is none; empty for a run's own number."""
-        n = self.n if self.is_mean else 0
-        return ends_text(self.low, self.high, n, exact=self.exact)
+        return ends_text(self.low, self.high, self.n if self.is_mean else 0, exact=self.exact)
 
     @property
     def text(self) -> str:
@@ -141,8 +201,7 @@ class Difference:
         """Its interval, or why there is none; empty where nothing was tested."""
         # With 0 nothing is said of why there is no interval, as nothing was tested.
         n = self.n if self.effective is None else max(1, round(self.effective))
-        n = 0 if self.p is None else n
-        return ends_text(self.low, self.high, n, plus=True)
+        return ends_text(self.low, self.high, 0 if self.p is None else n, plus=True)
 
     @property
     def text(self) -> str:
@@ -152,20 +211,23 @@ class Difference:
         value = _in_text(signed(self.value), self.ends)
         if self.p_adjusted is None:
             return message("difference is {value}", value=value)
-        p = probability(self.p_adjusted, equals="= ")
         is_corrected = self.p_adjusted != self.p
         without_0 = self.low is not None and self.high is not None and self.low * self.high > 0
-        # Or it would look as if it contradicted the verdict.
-        explained = is_corrected and not self.decided and without_0
         return message(
+            # Or it would look as if it contradicted the verdict.
             "difference is {value}, p {p} after correction (the interval is without it)"
-            if explained
+            if is_corrected and not self.decided and without_0
             else "difference is {value}, p {p} after correction"
             if is_corrected
             else "difference is {value}, p {p}",
             value=value,
-            p=p,
+            p=probability(self.p_adjusted, equals="= "),
         )
+
+    @property
+    def outcome(self) -> str:
+        """What it says; nothing more would decide between two that are the same."""
+        return message("the same") if self.never_differs else VERDICTS[self.verdict]
 
     @property
     def sentence(self) -> str:
@@ -176,27 +238,13 @@ class Difference:
             retriever=self.retriever,
             against=self.against,
             difference=self.text,
-            verdict=_difference_text(self),
+            verdict=self.outcome,
         )
-
-
-def verdict_of(value: float, better: Direction) -> Literal["better", "worse", "different"]:
-    """What a difference says that is more than chance."""
-    if better == "neither":
-        return "different"
-    return "better" if (value > 0) == (better == "higher") else "worse"
-
-
-def _difference_text(difference: Difference) -> str:
-    """What a difference says; nothing more would decide between two that are the same."""
-    return message("the same") if difference.never_differs else VERDICTS[difference.verdict]
 
 
 def _in_text(value: str, ends: str) -> str:
     """A number with its interval, or why there is none, in a sentence."""
-    if not ends:
-        return value
-    if ends.startswith("["):
+    if not ends or ends.startswith("["):
         return joined(" ", [value, ends])
     return message("{value} ({reason})", value=value, reason=ends)
 
@@ -264,16 +312,12 @@ class Leader:
         """
         if not self.tested or len(self.shared) > len(self.differences):
             return {}
-        if self.decided:
-            return {self.best: "★"}
-        marks: dict[str, Mark] = dict.fromkeys(self.tied, "≈")
-        return {**marks, **dict.fromkeys(self.shared, "=")}
+        ties: dict[str, Mark] = dict.fromkeys(self.tied, "≈")
+        return {self.best: "★"} if self.decided else {**ties, **dict.fromkeys(self.shared, "=")}
 
     def against(self, retriever: str) -> Difference:
         """The best against one of the others that have a value."""
-        return next(
-            difference for difference in self.differences if difference.against == retriever
-        )
+        return {difference.against: difference for difference in self.differences}[retriever]
 
 
 def difference_cell(difference: Difference | None) -> Cell:
@@ -281,15 +325,13 @@ def difference_cell(difference: Difference | None) -> Cell:
     if difference is None or difference.value is None:
         return Cell("-")
     p = "" if difference.p_adjusted is None else f" {probability(difference.p_adjusted)}"
-    mark = _MARKS[difference.verdict] or " "
-    return Cell(
-        joined("", [signed(difference.value), p, " ", mark]), _STYLES.get(difference.verdict, "")
-    )
+    text = joined("", [signed(difference.value), p, " ", _MARKS[difference.verdict] or " "])
+    return Cell(text, _STYLES.get(difference.verdict, ""))
 
 
 def difference_cells(difference: Difference) -> tuple[str | Cell, ...]:
     """Its numbers, and what they decide, in columns."""
-    verdict = joined(" ", [_MARKS[difference.verdict], _difference_text(difference)])
+    verdict = joined(" ", [_MARKS[difference.verdict], difference.outcome])
     return (
         signed(difference.value),
         difference.ends or "-",

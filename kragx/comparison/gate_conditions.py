@@ -22,13 +22,11 @@ worst that it may be where not all is known; with ``surely`` at what the questio
 import operator
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, inf, isfinite
 from typing import Literal
 
-from kragx.comparison.comparison import Comparison, Settings
-from kragx.comparison.estimates import definition_of
-from kragx.comparison.scores import interval_kind
+from kragx.comparison.estimates import Settings, definition_of
 from kragx.comparison.statistics import deciding, enough, least_p, unseen
 from kragx.data import normalise
 from kragx.ground.errors import UsageError, nearest, shorten
@@ -140,66 +138,56 @@ def parse_gates(
         path: where the mapping stands.
         metrics: the names of those that are computed, whatever names the gates have for them.
     """
-    return tuple(_Block(path, problems, within, metrics, {}).gates(gates))
-
-
-@dataclass(frozen=True)
-class _Block:
-    """Where gates stand: at a path, within what the blocks around them name."""
-
-    path: str
-    problems: list[str]
-    within: Profile
-    metrics: Collection[str]
-    context: Mapping[str, str]
-
-    def gates(self, block: object, levels: Sequence[str] = ()) -> Iterator[Gate]:
-        """Of a mapping from metrics to conditions, which may hold blocks.
-
-        Within a block its keys name, level by level, retrievers, matchers, or fields and their
-        values.
-        """
-        if not isinstance(block, Mapping):
-            content = _KEYS[levels[0]] if levels else "metric to condition"
-            self.problems.append(
-                f"{self.path}: a mapping from {content} is expected, not {shorten(block)}"
-            )
-            return
-        for key, value in block.items():
-            # As slices name their values: YAML reads true and 1 as no text.
-            name = str(key).lower() if isinstance(key, bool) else normalise(str(key))
-            inner = replace(self, path=f"{self.path}.{name}")
-            if levels:
-                context = {**self.context, levels[0]: name}
-                yield from replace(inner, context=context).gates(value, levels[1:])
-            elif name in _BLOCKS:
-                yield from inner.gates(value, _BLOCKS[name])
-            else:
-                yield from inner.conditions(name, value)
-
-    def conditions(self, metric: str, conditions: object) -> Iterator[Gate]:
-        """Of a metric, or of failures: one condition, or a list of them."""
+    parsed: list[Gate] = []
+    for place, metric, conditions, context in _entries(gates, path, problems, {}):
         hint = nearest(metric, [*_BLOCKS, *FAILURES])
         also = f"; {hint}" if hint.startswith("perhaps") else ""
         if isinstance(conditions, Mapping):
-            self.problems.append(
-                f"{self.path}: a condition is expected, not a mapping; gates of one retriever "
+            problems.append(
+                f"{place}: a condition is expected, not a mapping; gates of one retriever "
                 f"stand as retrievers: {{NAME: {{METRIC: CONDITION}}}}{also}"
             )
-            return
+            continue
         try:
-            is_metric = metric not in FAILURES
-            name = name_among(metric, self.metrics, self.within) if is_metric else metric
+            name = metric if metric in FAILURES else name_among(metric, metrics, within)
         except UsageError as error:
-            self.problems.append(f"{self.path}: {error}{also}")
-            return
+            problems.append(f"{place}: {error}{also}")
+            continue
         for text in conditions if isinstance(conditions, list) else [conditions]:
-            gate = read_condition(self.path, name, text, **self.context)
-            if gate is None:
-                forms = _FORMS_OF_FAILURES[name] if name in FAILURES else _FORMS
-                self.problems.append(f"{self.path}: {shorten(text)} is no condition; write {forms}")
+            if gate := read_condition(place, name, text, **context):
+                parsed.append(gate)
             else:
-                yield gate
+                forms = _FORMS_OF_FAILURES.get(name, _FORMS)
+                problems.append(f"{place}: {shorten(text)} is no condition; write {forms}")
+    return tuple(parsed)
+
+
+def _entries(
+    block: object,
+    path: str,
+    problems: list[str],
+    context: Mapping[str, str],
+    levels: Sequence[str] = (),
+) -> Iterator[tuple[str, str, object, Mapping[str, str]]]:
+    """Where each metric stands, its conditions, and what the blocks around it name.
+
+    A mapping from metrics to conditions may hold blocks. Within these its keys name, level by
+    level, retrievers, matchers, or fields and their values.
+    """
+    if not isinstance(block, Mapping):
+        content = _KEYS[levels[0]] if levels else "metric to condition"
+        problems.append(f"{path}: a mapping from {content} is expected, not {shorten(block)}")
+        return
+    for key, value in block.items():
+        # As slices name their values: YAML reads true and 1 as no text.
+        name = str(key).lower() if isinstance(key, bool) else normalise(str(key))
+        inner = f"{path}.{name}"
+        if levels:
+            yield from _entries(value, inner, problems, {**context, levels[0]: name}, levels[1:])
+        elif name in _BLOCKS:
+            yield from _entries(value, inner, problems, context, _BLOCKS[name])
+        else:
+            yield inner, name, value, context
 
 
 def read_condition(path: str, metric: str, text: object, **context: str) -> Gate | None:
@@ -217,27 +205,23 @@ def read_condition(path: str, metric: str, text: object, **context: str) -> Gate
     # 1e999 is infinite to Python, and no worse by less than nothing would ask to be better.
     if not isfinite(bound) or (than and bound < 0):
         return None
-    if metric in FAILURES:
-        most = 1 if metric == "max_failed" else inf
-        if match["surely"] or match["sign"] not in ("<=", "<") or not 0 <= bound <= most:
-            return None
-    condition, surely = _written(match, amount, than), match["surely"] is not None
-    return Gate(path, metric, condition, surely, match["sign"], bound, than, **context)
-
-
-def _written(match: re.Match[str], amount: str | None, than: str | None) -> str:
-    """A condition as people read it, however it was written."""
+    most = 1 if metric == "max_failed" else inf
+    is_most = not match["surely"] and match["sign"] in ("<=", "<") and 0 <= bound <= most
+    if metric in FAILURES and not is_most:
+        return None
+    # As people read it, however it was written.
     margin = f" by {amount}" if amount else ""
     condition = f"no worse than {than}{margin}" if than else f"{match['sign']} {amount}"
-    return f"surely {condition}" if match["surely"] else condition
+    surely = match["surely"] is not None
+    condition = f"surely {condition}" if surely else condition
+    return Gate(path, metric, condition, surely, match["sign"], bound, than, **context)
 
 
 def conditions_by_metric(options: Sequence[str]) -> dict[str, list[str]]:
     """The gates of a command line, ``ndcg@10: >= 0.75``, as a config has them."""
     conditions: dict[str, list[str]] = {}
     for text in options:
-        match = _OPTION.fullmatch(text)
-        if match is None:
+        if (match := _OPTION.fullmatch(text)) is None:
             raise UsageError(
                 "--gate {text!r}: write metric: condition, for example ndcg@10: >= 0.75", text=text
             )
@@ -280,20 +264,17 @@ def undecidable(
     if n_needed <= trials:
         return None
     form = signed if gate.than else limit_form(gate.metric, limit)
-    reached = form(best - sign * unseen(trials, confidence, exact=exact) * width)
-    surely = message(
-        "surely at least {value}" if limit.upwards else "surely at most {value}", value=reached
-    )
-    questions = message("1 question") if n == 1 else message("{n:,} questions", n=n)
     return message(
         "cannot be decided with {questions} unless it is better: even no difference on any would "
         "only be {surely}; {needed:,} questions can"
         if gate.than
         else "cannot be decided with {questions}: even {best} on each would only be {surely}; "
         "{needed:,} questions can",
-        questions=questions,
+        questions=message("1 question") if n == 1 else message("{n:,} questions", n=n),
         best=number(best),
-        surely=surely,
+        surely=sure_text(
+            limit, form(best - sign * unseen(trials, confidence, exact=exact) * width)
+        ),
         # As many of weights like these as are as sure.
         needed=ceil(n_needed * n / effective) if effective else n_needed,
     )
@@ -301,8 +282,15 @@ def undecidable(
 
 def limit_form(metric: str, limit: Limit) -> Callable[[float], str]:
     """How a bound is written that a gate on a metric looks at."""
-    is_exact = interval_kind(metric) != "score"
+    is_exact = definition_of(metric).interval != "score"
     return at_most if is_exact and not limit.upwards else number
+
+
+def sure_text(limit: Limit, bound: str) -> str:
+    """What a bound that is sure says."""
+    return message(
+        "surely at least {value}" if limit.upwards else "surely at most {value}", value=bound
+    )
 
 
 def undecidable_differences(n: int, settings: Settings) -> str | None:
@@ -332,11 +320,3 @@ def undecidable_differences(n: int, settings: Settings) -> str | None:
         p=probability(smallest),
         remedy=remedy,
     )
-
-
-def too_few_questions(comparison: Comparison) -> str | None:
-    """The same of a comparison: the metric with the most questions is looked at."""
-    tested = (
-        difference.n for difference in comparison.overall.differences if difference.p is not None
-    )
-    return undecidable_differences(max(tested, default=0), comparison.statistics)

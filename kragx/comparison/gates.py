@@ -3,13 +3,20 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from math import inf
+from math import inf, isinf
 
 from kragx.comparison.advice import Failures
 from kragx.comparison.changes import Change
 from kragx.comparison.comparison import Comparison, Slice, View
 from kragx.comparison.estimates import Difference, Estimate
-from kragx.comparison.gate_conditions import FAILURES, Gate, Limit, limit_form, undecidable
+from kragx.comparison.gate_conditions import (
+    FAILURES,
+    Gate,
+    Limit,
+    limit_form,
+    sure_text,
+    undecidable,
+)
 from kragx.comparison.scores import direction
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import (
@@ -129,55 +136,45 @@ def gate_problems(
         baseline: the retriever that was named as such.
     """
     for gate in gates:
-        named = [*_metric_problems(gate, metrics)]
+        problems = [*_metric_problems(gate, metrics)] if gate.metric not in FAILURES else []
         for kind, name, names in (
             ("retriever", gate.retriever, retrievers),
             ("matcher", gate.match, matchers),
         ):
             if name is not None and name not in names:
-                named.append(f"no {kind} {name!r}; {nearest(name, names)}")
+                problems.append(f"no {kind} {name!r}; {nearest(name, names)}")
         if gate.field is not None and gate.field not in slices:
             hint = f"; {nearest(gate.field, slices)}" if slices else ""
-            named.append(f"{gate.field!r} is not among the slices; add it to 'slices'{hint}")
-        named += _baseline_problems(gate, retrievers, baseline)
-        yield from (f"{gate.path}: {problem}" for problem in named)
+            problems.append(f"{gate.field!r} is not among the slices; add it to 'slices'{hint}")
+        if gate.than == "baseline" and baseline is None:
+            name = next(iter(retrievers), "NAME")
+            problems.append(
+                f"'no worse than baseline' needs one; name a retriever: baseline: {name}"
+            )
+        elif gate.than == "baseline" and (
+            gate.retriever == baseline or {*retrievers} == {baseline}
+        ):
+            problems.append(f"{baseline!r} is the baseline, which is not held to itself")
+        yield from (f"{gate.path}: {problem}" for problem in problems)
 
 
 def _metric_problems(gate: Gate, metrics: Collection[str]) -> Iterator[str]:
-    if gate.metric in FAILURES:
-        return
-    if gate.metric not in metrics:
-        hint = nearest(gate.metric, metrics)
-        yield f"{gate.metric} is not computed; add it to 'metrics'; {hint}"
-    elif gate.than is not None and direction(gate.metric) == "neither":
-        yield f"{gate.metric} has no direction, so nothing is worse"
-    elif gate.surely and (why := _never_sure(gate)):
-        without = gate.condition.removeprefix("surely ")
-        yield f"surely is not offered for {why}; write {without!r}"
-
-
-def _baseline_problems(
-    gate: Gate, retrievers: Collection[str], baseline: str | None
-) -> Iterator[str]:
-    if gate.than != "baseline":
-        return
-    if baseline is None:
-        name = next(iter(retrievers), "NAME")
-        yield f"'no worse than baseline' needs one; name a retriever: baseline: {name}"
-    elif gate.retriever == baseline or {*retrievers} == {baseline}:
-        yield f"{baseline!r} is the baseline, which is not held to itself"
-
-
-def _never_sure(gate: Gate) -> str:
-    """Of what a gate with ``surely`` finds no interval, whatever is asked; empty if it may."""
-    metric = known_metric(gate.metric)
-    if metric is None or (metric.is_mean and metric.has_interval):
-        return ""
-    if not metric.has_interval:
-        return f"{gate.metric}, a number of the whole run without an interval"
-    if gate.than == "earlier":  # results keep the values of questions, and here there are none
-        return f"{gate.metric} against earlier results, which do not keep what each question cost"
-    return ""
+    """What is wrong with the metric of a gate."""
+    metric, name = known_metric(gate.metric), gate.metric
+    if name not in metrics:
+        yield f"{name} is not computed; add it to 'metrics'; {nearest(name, metrics)}"
+    elif gate.than is not None and direction(name) == "neither":
+        yield f"{name} has no direction, so nothing is worse"
+    elif gate.surely and metric is not None and not (metric.is_mean and metric.has_interval):
+        # Of costs results keep the values of questions, and here there are none.
+        why = (
+            f"{name}, a number of the whole run without an interval"
+            if not metric.has_interval
+            else f"{name} against earlier results, which do not keep what each question cost"
+        )
+        if not metric.has_interval or gate.than == "earlier":
+            without = gate.condition.removeprefix("surely ")
+            yield f"surely is not offered for {why}; write {without!r}"
 
 
 def check_gates(
@@ -225,7 +222,7 @@ def _results(
     for name in comparison.every_retriever:
         is_baseline = gate.than == "baseline" and name == comparison.baseline
         if gate.retriever in (None, name) and not is_baseline:
-            outcome = outcome_of(gate, name, comparison, earlier)
+            outcome = _outcome(gate, name, comparison, earlier)
             yield GateResult(
                 gate.path, gate.metric, gate.condition, comparison.match, name, part, *outcome
             )
@@ -243,38 +240,33 @@ def failed(results: Iterable[GateResult]) -> tuple[GateResult, ...]:
     return tuple(result for result in results if not result.passed)
 
 
-_NAMES = {"earlier": message("earlier"), "baseline": message("baseline")}
+_NAMES: Mapping[str | None, str] = {"earlier": message("earlier"), "baseline": message("baseline")}
 """What people read for what a gate is held against."""
 _POINT = message("point estimate")
 _NO_EVIDENCE = message("nothing is sure of it: it has no interval")
+_NO_VALUE = message("no value: it could not be computed for any query here")
 
 Outcome = tuple[float | None, bool, str]
 """What was looked at, whether it passes, and what to say of it."""
 
 
-def _no(reason: str) -> Outcome:
-    """What does not pass, as there is no value."""
-    return None, False, reason
-
-
-def outcome_of(gate: Gate, name: str, comparison: Comparison, earlier: Sequence[Change]) -> Outcome:
+def _outcome(gate: Gate, name: str, comparison: Comparison, earlier: Sequence[Change]) -> Outcome:
     """What becomes of a gate on one retriever; of one that is no result, nothing passes."""
-    failure, rival = (_serious(comparison, side) for side in (name, comparison.baseline))
     if gate.metric in FAILURES:
         return _failures(gate, name, comparison)
-    if failure:
-        return _no(message("not comparable: it {failed}", failed=failure.text))
-    if gate.than == "baseline" and rival:
-        return _no(message("not comparable: the baseline {failed}", failed=rival.text))
+    if failure := _serious(comparison, name):
+        return None, False, message("not comparable: it {failed}", failed=failure.text)
+    if gate.than == "baseline" and (failure := _serious(comparison, comparison.baseline)):
+        text = message("not comparable: the baseline {failed}", failed=failure.text)
+        return None, False, text
     if gate.than == "earlier":
         return _against_earlier(gate, name, comparison.match, earlier)
     return _in(gate, name, comparison)
 
 
 def _against_earlier(gate: Gate, name: str, match: str, earlier: Sequence[Change]) -> Outcome:
-    of_name = (change for change in earlier if change.retriever == name)
-    of_match = (change for change in of_name if change.comparison.match == match)
-    if (change := next(of_match, None)) is None:
+    change_of = {(change.retriever, change.comparison.match): change for change in earlier}
+    if (change := change_of.get((name, match))) is None:
         # A retriever that is new has nothing that it could be worse than.
         is_new = gate.retriever is None
         text = message(
@@ -282,24 +274,25 @@ def _against_earlier(gate: Gate, name: str, match: str, earlier: Sequence[Change
         )
         return None, is_new, text
     if gate.metric not in change.comparison.metrics:
-        return _no(message("the earlier results lack {metric}", metric=gate.metric))
+        return None, False, message("the earlier results lack {metric}", metric=gate.metric)
     if failure := _serious(change.comparison, change.before):
-        failed = failure.text
-        return _no(message("not comparable: in the earlier results it {failed}", failed=failed))
+        text = message("not comparable: in the earlier results it {failed}", failed=failure.text)
+        return None, False, text
     return _in(gate, change.after, change.comparison)
 
 
 def _serious(comparison: Comparison, name: str) -> Failures | None:
     """The failures for which a retriever is not comparable."""
-    serious = (failure for failure in comparison.failures if not failure.tolerated)
-    return next((failure for failure in serious if failure.retriever == name), None)
+    serious = {failure.retriever: failure for failure in comparison.failures}
+    failure = serious.get(name)
+    return None if failure is None or failure.tolerated else failure
 
 
 def _failures(gate: Gate, name: str, comparison: Comparison) -> Outcome:
     """A gate on failures held against one retriever."""
     view = _view(gate, comparison)
     if isinstance(view, str):
-        return _no(view)
+        return None, False, view
     n, n_failed = view.n, 0
     for failure in comparison.failures:
         if failure.retriever == name and isinstance(view, Slice):
@@ -316,35 +309,33 @@ def _view(gate: Gate, comparison: Comparison) -> View | str:
     if gate.field is None:
         return comparison.overall
     slices = {part.label: part for part in comparison.by(gate.field)}
-    if gate.value in slices:
-        return slices[gate.value]
     # Known only once retrievers have answered, whose answers an error would throw away.
-    return f"no query has the value {gate.value!r}; {nearest(gate.value or '', slices)}"
+    lacking = f"no query has the value {gate.value!r}; {nearest(gate.value or '', slices)}"
+    return slices.get(gate.value or "", lacking)
 
 
 def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:
     """A gate held against one retriever of a comparison."""
     view = _view(gate, comparison)
     if isinstance(view, str):
-        return _no(view)
+        return None, False, view
     limit = gate.limit(comparison.better[gate.metric])
-    means = [view.means[name][gate.metric]]
-    measured: Estimate | Difference | None = means[0]
-    if gate.than is not None:
-        means.append(view.means[comparison.baseline][gate.metric])
-        measured = view.difference(gate.metric, name)
+    names = (name,) if gate.than is None else (name, comparison.baseline)
+    means = [view.means[side][gate.metric] for side in names]
+    difference = None if gate.than is None else view.difference(gate.metric, name)
+    measured = means[0] if gate.than is None else difference
     # What is not known may be the worst, and a gate that passes by guessing guards nothing.
     if any(mean.bounds for mean in means):
         value, text = _at_worst(gate, limit, means)
-    elif isinstance(measured, Difference) and measured.value is None and inf in measured.values:
-        return _of_never(gate, limit, measured)
+    elif difference is not None and difference.value is None and inf in difference.values:
+        return _of_never(gate, limit, difference)
     else:
         value = None if measured is None else measured.value
-        text = number(value) if gate.than is None or value is None else _against(gate, value)
+        text = number(value) if difference is None or value is None else _against(gate, value)
         if gate.than is not None and not gate.surely:
             text = message("{value} ({reason})", value=text, reason=_POINT)
     if measured is None or value is None:
-        return _no(message("no value: it could not be computed for any query here"))
+        return None, False, _NO_VALUE
     if gate.surely:
         return _surely(gate, limit, measured, (value, text), comparison)
     return value, limit.holds(value), text
@@ -354,22 +345,22 @@ def _of_never(gate: Gate, limit: Limit, difference: Difference) -> Outcome:
     """A gate held against a difference from what is never, or of that: nothing takes longer."""
     value, rival = difference.values
     if value is None or rival is None or limit.upwards:
-        return _no(message("no value: it could not be computed for any query here"))
-    than = _NAMES.get(gate.than or "", gate.than or "")
+        return None, False, _NO_VALUE
     text = message(
-        "{value}, and {than} {rival}", value=number(value), than=than, rival=number(rival)
+        "{value}, and {than} {rival}",
+        value=number(value),
+        than=_NAMES[gate.than],
+        rival=number(rival),
     )
     if gate.surely:
-        return _no(joined("; ", [text, _NO_EVIDENCE]))
-    if value == rival:
-        return 0.0, limit.holds(0.0), text
+        return None, False, joined("; ", [text, _NO_EVIDENCE])
     # Never against never is no worse; never against some time is.
-    return None, rival == inf, text
+    gap = 0.0 if value == rival else value - rival
+    return None if isinf(gap) else gap, limit.holds(gap), text
 
 
 def _against(gate: Gate, value: float) -> str:
-    than = gate.than or ""
-    return message("{value} against {than}", value=signed(value), than=_NAMES.get(than, than))
+    return message("{value} against {than}", value=signed(value), than=_NAMES[gate.than])
 
 
 def _at_worst(gate: Gate, limit: Limit, means: Sequence[Estimate]) -> tuple[float | None, str]:
@@ -409,18 +400,15 @@ def _surely(
     value, text = looked_at
     bound = measured.sure_low if limit.upwards else measured.sure_high
     if bound is None:
-        return _no(joined("; ", [text, _NO_EVIDENCE]))
+        return None, False, joined("; ", [text, _NO_EVIDENCE])
     if measured.value is None:  # not all is known, and those that are need not be like the rest
         bound = min(bound, value) if limit.upwards else max(bound, value)
     form = limit_form(gate.metric, limit) if gate.than is None else signed
-    surely = message(
-        "surely at least {value}" if limit.upwards else "surely at most {value}", value=form(bound)
-    )
+    surely = sure_text(limit, form(bound))
     text = message("{value}, {surely} (n = {n})", value=text, surely=surely, n=measured.n)
     passed = limit.holds(bound)
     is_worse = gate.than is not None and not limit.holds(value)  # more questions do not help it
-    if passed or is_worse:
-        return bound, passed, text
     confidence = comparison.statistics.confidence
     why = undecidable(gate, limit, measured.n, confidence, measured.effective)
-    return bound, passed, text if why is None else joined("; ", [text, why])
+    is_told = not passed and not is_worse and why is not None
+    return bound, passed, joined("; ", [text, why or ""]) if is_told else text

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice, pairwise
 from math import inf
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from kragx.comparison.estimates import Direction, Estimate
-from kragx.comparison.scores import Results, RetrieverScores
+from kragx.comparison.scores import Results
 from kragx.comparison.side_by_side import Kind, settings_that_differ
 from kragx.data.gold_diff import gold_name
 from kragx.ground.errors import DataError, UsageError, nearest, shorten
-from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import (
     Cell,
     Heading,
@@ -39,6 +38,174 @@ SHOWN = 20
 
 
 @dataclass(frozen=True)
+class PastScore:
+    """What a retriever scored in a run under one matcher.
+
+    Attributes:
+        retriever, match: whose, and under which matcher.
+        settings: as of an `Evaluation`.
+        estimates: for each metric the mean with its interval.
+        failed: on how many questions it failed, where it is not comparable; else nothing.
+    """
+
+    retriever: str
+    match: str
+    settings: Mapping[str, Any]
+    estimates: Mapping[str, Estimate]
+    failed: str = ""
+
+
+def _estimate(recorded: Mapping[str, Any] | None, mean: float | None) -> Estimate:
+    """An estimate with the infinities that JSON has as null: of never, and of open upper ends."""
+    of_mean = {"value": mean, "low": None, "high": None, "n": 0, "is_mean": False}
+    values = dict(recorded or of_mean)
+    # JSON knows no infinity, so null is one of two things; the mean beside it says which.
+    if values["value"] is None and mean == inf:
+        values["value"] = mean
+    elif values["low"] is not None and values["high"] is None:
+        values |= {"high": inf, "sure_high": inf}
+    return Estimate(**values)
+
+
+@dataclass(frozen=True)
+class PastRun:
+    """A run of the past.
+
+    Attributes:
+        name: of its folder, from the results' folder on.
+        date: when it began, as ISO 8601.
+        commit: that was checked out; None if there is none, or none is known.
+        dirty: whether it may rest on what the commit does not hold; None: not known.
+        branch: that was checked out.
+        gold: name, version and content hash of the gold set.
+        better: the direction of each metric.
+        scores: of its retrievers, under each matcher.
+    """
+
+    name: str
+    date: str
+    commit: str | None
+    dirty: bool | None
+    branch: str | None
+    gold: Mapping[str, Any]
+    better: Mapping[str, Direction] = field(repr=False)
+    scores: tuple[PastScore, ...]
+
+    @classmethod
+    def read(cls, name: str, report: Mapping[str, Any]) -> Self:
+        """Of a report.json.
+
+        Raises:
+            DataError: it is none, or does not say which gold set it is of.
+        """
+        results = Results.read(name, report)
+        try:
+            record, gold = report["record"], results.scores[0].settings["dataset"]
+            if not gold["hash"]:
+                raise DataError("does not say which gold set it is of")
+            # Outside of a repository there is none.
+            git = record.get("git") or dict.fromkeys(("commit", "dirty", "branch"))
+            run = cls(
+                name,
+                str(record["date"]),
+                git["commit"],
+                git["dirty"],
+                git["branch"],
+                gold,
+                {metric: way for score in results.scores for metric, way in score.better.items()},
+                tuple(_past_scores(results, report)),
+            )
+            run.when  # noqa: B018  # a date that is none is a mistake of the file
+        except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            raise DataError("not a report that kragx wrote: {error!r}", error=error) from None
+        return run
+
+    @property
+    def when(self) -> datetime:
+        """When it began."""
+        date = datetime.fromisoformat(self.date)
+        return date if date.tzinfo else date.replace(tzinfo=UTC)
+
+
+def _past_scores(results: Results, report: Mapping[str, Any]) -> Iterator[PastScore]:
+    """What each retriever scored, with the intervals of the comparison under its matcher."""
+    compared = {comparison["match"]: comparison for comparison in report["comparisons"]}
+    for score in results.scores:
+        comparison = compared[score.match]
+        intervals = comparison["overall"]["means"].get(score.name, {})
+        failures = (
+            message(
+                "failed on {n} of {of} questions", n=failure["n_failed"], of=failure["n_queries"]
+            )
+            for failure in comparison.get("failures", [])
+            if failure["retriever"] == score.name and not failure["tolerated"]
+        )
+        yield PastScore(
+            score.name,
+            score.match,
+            score.settings,
+            {name: _estimate(intervals.get(name), mean) for name, mean in score.means.items()},
+            next(failures, ""),
+        )
+
+
+_SHA256 = 64  # characters
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A setting that changed; ``None`` where it was not there."""
+
+    name: str
+    before: Any
+    after: Any
+
+    def __str__(self) -> str:
+        return f"{self.name} {_shorten_value(self.before)} → {_shorten_value(self.after)}"
+
+
+@dataclass(frozen=True)
+class HistoryStep:
+    """From one run of a retriever to the next.
+
+    Attributes:
+        since: the run before.
+        breaks: why the numbers do not mean the same, by the kind of reason; empty where they do.
+        changes: the settings that changed.
+    """
+
+    since: str
+    breaks: Mapping[Kind, str]
+    changes: tuple[Entry, ...]
+
+
+def changed_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Entry]:
+    """Settings that changed: of how the retriever was asked, matcher, gold set and versions."""
+    parts = (("run", ""), ("match", "match."), ("dataset", "gold."), ("versions", "versions."))
+    for part, prefix in parts:
+        old, new = (dict(_flat(side.get(part) or {}, prefix)) for side in (before, after))
+        for name in dict.fromkeys((*old, *new)):
+            entry = Entry(name, old.get(name), new.get(name))
+            # A name is how it is called; what the gold set holds is told by its hash.
+            if entry.before != entry.after and name not in ("name", "gold.name"):
+                yield entry
+
+
+def _flat(value: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, entry in value.items():
+        if isinstance(entry, Mapping) and entry:
+            yield from _flat(entry, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", entry
+
+
+def _shorten_value(value: Any) -> str:
+    if isinstance(value, str) and value.isprintable() and " " not in value:
+        return value[:12] if len(value) == _SHA256 else value
+    return "-" if value is None else shorten(value)
+
+
+@dataclass(frozen=True)
 class Series:
     """A retriever under one matcher, run by run.
 
@@ -53,6 +220,22 @@ class Series:
     match: str
     points: tuple[PastScore | None, ...]
     steps: tuple[HistoryStep | None, ...]
+
+    @classmethod
+    def of(cls, runs: Sequence[PastRun], retriever: str, match: str) -> Self:
+        """Of some runs, from the oldest to the newest."""
+        # A retriever that was left out for some runs keeps one line, with a gap.
+        scores = [{(score.retriever, score.match): score for score in run.scores} for run in runs]
+        points = [of_run.get((retriever, match)) for of_run in scores]
+        steps: list[HistoryStep | None] = [None] * len(runs)
+        measured = [
+            (place, point) for place, point in enumerate(points) if point and not point.failed
+        ]
+        for (earlier, before), (later, after) in pairwise(measured):
+            settings = before.settings, after.settings
+            breaks, changes = settings_that_differ(*settings), tuple(changed_settings(*settings))
+            steps[later] = HistoryStep(runs[earlier].name, breaks, changes)
+        return cls(retriever, match, tuple(points), tuple(steps))
 
     def remarks(self, place: int) -> Iterator[str]:
         """What a run has to say of it besides its numbers."""
@@ -72,7 +255,7 @@ class Series:
         if point.failed:
             return Cell("✗", "dim")
         estimate = point.estimates[metric]
-        broken = "┊ " if step is not None and not step.joined else ""
+        broken = "┊ " if step is not None and step.breaks else ""
         return Cell(joined("", [broken, number(estimate.value)]), below=estimate.ends)
 
 
@@ -112,26 +295,22 @@ class History(Result):
         """
         # By the time in each report: folders are copied and renamed, and clones have other dates.
         ordered = sorted(runs, key=lambda run: (run.when, run.name))
+        reasons = dict(skipped or {})
         if not ordered:
-            raise UsageError(
-                "there is no run here",
-                remedy=joined(
-                    "; ",
-                    [
-                        message("name a folder of folders that kragx run has written"),
-                        *(joined(": ", entry) for entry in islice((skipped or {}).items(), 3)),
-                    ],
-                ),
-            )
-        names = list(dict.fromkeys(name for run in reversed(ordered) for name in run.metrics))
+            text = message("name a folder of folders that kragx run has written")
+            why = (joined(": ", entry) for entry in islice(reasons.items(), 3))
+            raise UsageError("there is no run here", remedy=joined("; ", [text, *why]))
+        names = list(dict.fromkeys(name for run in reversed(ordered) for name in run.better))
         metrics = [name if ":" in name else name_among(name, names) for name in metrics]
         for name in metrics:
             if name not in names:
                 raise UsageError(
                     "--metric: no run has {name!r}; {hint}", name=name, hint=nearest(name, names)
                 )
-        shown = tuple(metrics) or ordered[-1].metrics
-        return _history(tuple(ordered), shown, dict(skipped or {}))
+        keys = ((score.retriever, score.match) for run in ordered for score in run.scores)
+        series = tuple(Series.of(ordered, *key) for key in dict.fromkeys(keys))
+        bare = tuple(replace(run, scores=()) for run in ordered)  # these stand in the series
+        return cls(bare, tuple(metrics or ordered[-1].better), series, reasons)
 
     def describe(self, metrics: Sequence[str] | None = None) -> Iterator[Part]:
         """A table of each metric, newest run last, then what changed."""
@@ -160,64 +339,33 @@ class History(Result):
             texts: dict[str, list[str]] = defaultdict(list)
             for series in self.series:
                 for text in series.remarks(place):
-                    texts[text].append(visible(self._label(series)))
+                    texts[text].append(self._label(series))
             for text, names in texts.items():
                 retriever_names = "" if len(names) == len(self.series) > 1 else ", ".join(names)
                 head = f"{_when(run)} {visible(run.name)}"
                 yield Line(joined(": ", [head, retriever_names, text]), item="-")
 
     def _label(self, series: Series) -> str:
-        is_one_match = len({own.match for own in self.series}) == 1
-        return series.retriever if is_one_match else f"{series.retriever} ({series.match})"
+        is_one_match = len({other.match for other in self.series}) == 1
+        return visible(series.retriever if is_one_match else f"{series.retriever} ({series.match})")
 
     def _table(self, metric: str, start: int) -> Table:
         runs = self.runs[start:]
-        words = _run_columns(runs)
+        words, places = _run_columns(runs), range(start, len(self.runs))
         values = (
-            (visible(self._label(series)), [series.cell(place, metric) for place in places])
-            for places in [range(start, len(self.runs))]
+            (self._label(series), [series.cell(place, metric) for place in places])
             for series in self.series
         )
         # A retriever that has none of this metric, or was no part of these runs, has no column.
         told = (value for value in values if any({*cell.text} - {*"┊ -"} for cell in value[1]))
-        columns = [*words, *told]
-        rows = [*zip(*(cells for _, cells in columns))]
+        heads, cells = zip(*words, *told)
         step_note = message(
             "┊ not comparable with the run before; whether a change is more than chance says "
             "kragx compare"
         )
         changed = message("+ with uncommitted changes") if any(run.dirty for run in runs) else ""
         note: str = joined("; ", [step_note, changed]) if len(self.runs) > 1 else ""
-        return Table([head for head, _ in columns], rows, words=len(words), note=note)
-
-
-def _history(
-    runs: tuple[PastRun, ...], metrics: tuple[str, ...], skipped: Mapping[str, str]
-) -> History:
-    keys = dict.fromkeys((score.retriever, score.match) for run in runs for score in run.scores)
-    # A retriever that was left out for some runs keeps one line, with a gap.
-    points = [
-        tuple(
-            next((score for score in run.scores if (score.retriever, score.match) == name), None)
-            for run in runs
-        )
-        for name in keys
-    ]
-    steps = {}
-    for row, of_series in enumerate(points):
-        measured = [
-            (place, point) for place, point in enumerate(of_series) if point and not point.failed
-        ]
-        for (earlier, before), (later, after) in pairwise(measured):
-            settings = before.settings, after.settings
-            breaks, entries = settings_that_differ(*settings), tuple(changed_settings(*settings))
-            steps[row, later] = HistoryStep(runs[earlier].name, breaks, entries)
-    series = tuple(
-        Series(*name, of_series, tuple(steps.get((row, place)) for place in range(len(runs))))
-        for row, (name, of_series) in enumerate(zip(keys, points))
-    )
-    bare = tuple(replace(run, scores=()) for run in runs)  # their scores stand in the series
-    return History(bare, metrics, series, skipped)
+        return Table(heads, [*zip(*cells)], words=len(words), note=note)
 
 
 def _run_columns(runs: Sequence[PastRun]) -> list[tuple[str, list[Cell]]]:
@@ -230,214 +378,13 @@ def _run_columns(runs: Sequence[PastRun]) -> list[tuple[str, list[Cell]]]:
         )
         for run in runs
     ]
-    columns: list[tuple[str, list[Cell]]] = [
+    is_known = any(run.commit or run.branch for run in runs)
+    return [
         (message("run"), [Cell(_when(run), below=visible(run.name)) for run in runs]),
-        (message("commit"), commits),
+        *([(message("commit"), commits)] if is_known else []),
         (message("gold set"), [Cell(visible(gold_name(run.gold))) for run in runs]),
     ]
-    if not any(run.commit or run.branch for run in runs):  # it would say nothing
-        del columns[1]
-    return columns
 
 
 def _when(run: PastRun) -> str:
     return f"{run.date[:10]} {run.date[11:16]}"
-
-
-@dataclass(frozen=True)
-class PastScore:
-    """What a retriever scored in a run under one matcher.
-
-    Attributes:
-        scores: its values.
-        estimates: for each metric the mean with its interval.
-        failed: on how many questions it failed, where it is not comparable; else nothing.
-    """
-
-    scores: RetrieverScores = field(repr=False, metadata=HIDDEN)
-    estimates: Mapping[str, Estimate]
-    failed: str = ""
-
-    also_plain: ClassVar[tuple[str, ...]] = ("retriever", "match", "settings")
-
-    @property
-    def retriever(self) -> str:
-        """Whose."""
-        return self.scores.name
-
-    @property
-    def match(self) -> str:
-        """Under which matcher."""
-        return self.scores.match
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """As of an `Evaluation`."""
-        return self.scores.settings
-
-    @classmethod
-    def read(cls, scores: RetrieverScores, comparison: Mapping[str, Any]) -> Self:
-        """Of a report's comparison under the same matcher."""
-        failures = (
-            message(
-                "failed on {n} of {of} questions", n=failure["n_failed"], of=failure["n_queries"]
-            )
-            for failure in comparison.get("failures", [])
-            if failure["retriever"] == scores.name and not failure["tolerated"]
-        )
-        intervals = comparison["overall"]["means"].get(scores.name, {})
-        bare = {"low": None, "high": None, "n": 0, "is_mean": False}
-        return cls(
-            scores,
-            {
-                metric: _unbounded(
-                    Estimate(**intervals.get(metric) or {"value": mean, **bare}), mean
-                )
-                for metric, mean in scores.means.items()
-            },
-            next(failures, ""),
-        )
-
-
-def _unbounded(estimate: Estimate, mean: float | None) -> Estimate:
-    """An estimate with the infinities that JSON has as null: of never, and of open upper ends."""
-    # JSON knows no infinity, so null is one of two things; the mean beside it says which.
-    if estimate.value is None and mean == inf:
-        return replace(estimate, value=mean)
-    if estimate.low is None or estimate.high is not None:
-        return estimate
-    return replace(estimate, high=inf, sure_high=inf)
-
-
-@dataclass(frozen=True)
-class PastRun:
-    """A run of the past.
-
-    Attributes:
-        name: of its folder, from the results' folder on.
-        date: when it began, as ISO 8601.
-        commit: that was checked out; None if there is none, or none is known.
-        dirty: whether it may rest on what the commit does not hold; None: not known.
-        branch: that was checked out.
-        gold: name, version and content hash of the gold set.
-        better: the direction of each metric.
-        scores: of its retrievers, under each matcher.
-    """
-
-    name: str
-    date: str
-    commit: str | None
-    dirty: bool | None
-    branch: str | None
-    gold: Mapping[str, Any]
-    better: Mapping[str, Direction] = field(repr=False)
-    scores: tuple[PastScore, ...]
-
-    @classmethod
-    def read(cls, name: str, report: Mapping[str, Any]) -> Self:
-        """Of a report.json.
-
-        Raises:
-            DataError: it is none, or does not say when it came about.
-        """
-        results = Results.read(name, report)
-        try:
-            record = report.get("record")
-            if record is None:
-                raise DataError("does not say when it came about (an earlier version wrote it)")
-            gold = results.scores[0].settings["dataset"]
-            if not gold["hash"]:
-                raise DataError(
-                    "does not say which gold set it is of (an earlier version wrote it)"
-                )
-            # Outside of a repository, and in reports of before it was recorded, there is none.
-            git = {"commit": None, "dirty": None, "branch": None} | (record.get("git") or {})
-            compared = {comparison["match"]: comparison for comparison in report["comparisons"]}
-            run = cls(
-                name,
-                str(record["date"]),
-                git["commit"],
-                git["dirty"],
-                git["branch"],
-                gold,
-                {metric: way for score in results.scores for metric, way in score.better.items()},
-                tuple(PastScore.read(score, compared[score.match]) for score in results.scores),
-            )
-            run.when  # noqa: B018  # a date that is none is a mistake of the file
-        except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
-            raise DataError("not a report that kragx wrote: {error!r}", error=error) from None
-        return run
-
-    @property
-    def when(self) -> datetime:
-        """When it began."""
-        date = datetime.fromisoformat(self.date)
-        return date if date.tzinfo else date.replace(tzinfo=UTC)
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """What it computed."""
-        return tuple(self.better)
-
-
-_SHA256 = 64  # characters
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A setting that changed; ``None`` where it was not there."""
-
-    name: str
-    before: Any
-    after: Any
-
-    def __str__(self) -> str:
-        return f"{self.name} {_shorten_value(self.before)} → {_shorten_value(self.after)}"
-
-
-@dataclass(frozen=True)
-class HistoryStep:
-    """From one run of a retriever to the next.
-
-    Attributes:
-        since: the run before.
-        breaks: why the numbers do not mean the same, by the kind of reason; empty where they do.
-        changes: the settings that changed.
-    """
-
-    since: str
-    breaks: Mapping[Kind, str]
-    changes: tuple[Entry, ...]
-
-    @property
-    def joined(self) -> bool:
-        """Whether the numbers before and after mean the same."""
-        return not self.breaks
-
-
-def changed_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Entry]:
-    """Settings that changed: of how the retriever was asked, matcher, gold set and versions."""
-    parts = (("run", ""), ("match", "match."), ("dataset", "gold."), ("versions", "versions."))
-    for part, prefix in parts:
-        old, new = (dict(_flat(side.get(part) or {}, prefix)) for side in (before, after))
-        for name in dict.fromkeys((*old, *new)):
-            pair = old.get(name), new.get(name)
-            # A name is how it is called; what the gold set holds is told by its hash.
-            if pair[0] != pair[1] and name not in ("name", "gold.name"):
-                yield Entry(name, *pair)
-
-
-def _flat(value: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    for name, entry in value.items():
-        if isinstance(entry, Mapping) and entry:
-            yield from _flat(entry, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", entry
-
-
-def _shorten_value(value: Any) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, str) and value.isprintable() and " " not in value:
-        return value[:12] if len(value) == _SHA256 else value
-    return shorten(value)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import isclose
@@ -18,10 +18,8 @@ from kragx.comparison.estimates import (
     Estimate,
     Families,
     Leader,
-    Verdict,
     definition_of,
     family_of,
-    verdict_of,
 )
 from kragx.comparison.statistics import (
     NO_FAMILY,
@@ -73,29 +71,27 @@ class PairTests:
     def flipped(self) -> tuple[list[Flipped], Families]:
         """The tests over all queries, then within each slice; and their families."""
         n, settings = len(self.aligned.query_ids), self.aligned.settings
-        parts = [np.arange(n), *self.slices]
         if not self.pairs:
             return [], Families()
         # Part 0 is all queries, and the first metric there alone is the question that was asked.
-        families = [
-            [self._family(metric, whole=not part) for metric, _, _ in self.pairs]
-            for part in range(len(parts))
-        ]
-        tests, flipped_families = paired_tests(
+        parts = [np.arange(n), *self.slices]
+        metrics = [metric for metric, _, _ in self.pairs]
+        tests, families = paired_tests(
             signed(map(self.aligned.gains, self.pairs), self.aligned.weights),
             n,
             parts,
             settings.resamples,
             settings.seed,
             handicap=SLICE_HANDICAP,
-            family_of=np.array(families),
+            family_of=np.array([self._families_of(metrics, place) for place in range(len(parts))]),
             n_families=N_FAMILIES,
         )
-        return tests, Families(*flipped_families)
+        return tests, Families(*families)
 
-    def _family(self, metric: str, *, whole: bool) -> int:
-        """Which family the tests of a metric belong to, over all queries or in a slice."""
-        return family_of(metric, self.aligned.metrics[0], whole=whole)
+    def _families_of(self, metrics: Iterable[str], place: int) -> Ints:
+        """Which family the tests of metrics belong to, over all queries (0) or in a slice."""
+        first = self.aligned.metrics[0]
+        return np.array([family_of(metric, first, whole=not place) for metric in metrics])
 
     @cached_property
     def weaker(self) -> tuple[Floats, Floats, Family]:
@@ -105,22 +101,22 @@ class PairTests:
         be tested.
         """
         aligned, p, z = self.aligned, np.full(len(self.slices), np.nan), np.zeros(len(self.slices))
-        metric = aligned.metrics[0]
-        testable = metric in aligned.tested and aligned.better[metric] != "neither"
-        large = []
-        if testable and aligned.retrievers:
-            # The leader over all queries: who leads within a slice was picked by that slice.
-            name = aligned.best(self.whole).get(metric, aligned.retrievers[0])
-            values = aligned.columns[metric, name].values
-            n_scored = [(~np.isnan(values[rows])).sum() for rows in self.slices]
-            large = [number for number, n in enumerate(n_scored) if n >= FEW]
+        metric, settings = aligned.metrics[0], aligned.settings
+        better = aligned.better[metric]
+        if metric not in aligned.tested or better == "neither" or not aligned.retrievers:
+            return p, z, NO_FAMILY
+        # The leader over all queries: who leads within a slice was picked by that slice.
+        name = aligned.best(self.whole).get(metric, aligned.retrievers[0])
+        values = aligned.columns[metric, name].values
+        scored = [(~np.isnan(values[rows])).sum() for rows in self.slices]
+        large = [number for number, n in enumerate(scored) if n >= FEW]
         if not large:
             return p, z, NO_FAMILY
         tests, family = worse_parts(
-            -values if aligned.better[metric] == "lower" else values,
+            -values if better == "lower" else values,
             [self.slices[number] for number in large],
-            aligned.settings.resamples,
-            aligned.settings.seed,
+            settings.resamples,
+            settings.seed,
             handicap=SLICE_HANDICAP,
             weights=aligned.weights,
         )
@@ -130,9 +126,9 @@ class PairTests:
     @property
     def families(self) -> Families:
         """All of these tests."""
-        slice_families = [NO_FAMILY] * N_FAMILIES
-        slice_families[self._family(self.aligned.metrics[0], whole=False)] = self.weaker[2]
-        return Families.joined([self.flipped[1], Families(*slice_families)])
+        of_slices = [NO_FAMILY] * N_FAMILIES
+        of_slices[self._families_of(self.aligned.metrics[:1], 1)[0]] = self.weaker[2]
+        return Families.joined([self.flipped[1], Families(*of_slices)])
 
     def _corrected(self, family_of: Ints, p: Floats, z: Floats, families: Families) -> Floats:
         """The p of some tests of these families as the settings want it."""
@@ -142,19 +138,14 @@ class PairTests:
     def p_worse(self, families: Families) -> list[float | None]:
         """For each slice the corrected p of `weaker`."""
         p, z, _ = self.weaker
-        own_family = np.full(len(p), self._family(self.aligned.metrics[0], whole=False))
-        return [to_jsonable(value) for value in self._corrected(own_family, p, z, families)]
+        families_of = self._families_of(self.aligned.metrics[:1] * len(p), 1)
+        plain: list[float | None] = to_jsonable(self._corrected(families_of, p, z, families))
+        return plain
 
-    def overall(self, families: Families) -> View:
-        """All queries, each test as one of a family."""
-        return self._view(self.aligned, self.whole, 0, families)
-
-    def slice(self, number: int, families: Families) -> View:
-        """The queries of a slice, each test as one of a family."""
-        part = self.aligned.rows(self.slices[number])
-        return self._view(part, part.means(), number + 1, families)
-
-    def _view(self, part: Aligned, means: Means, place: int, families: Families) -> View:
+    def view(self, families: Families, place: int = 0) -> View:
+        """All queries (0), or those of a slice, each test as one of a family."""
+        part = self.aligned if not place else self.aligned.rows(self.slices[place - 1])
+        means = part.means() if place else self.whole
         if not part.retrievers:
             return View(len(part.query_ids), {}, {}, ())
         best = part.best(means)
@@ -173,8 +164,7 @@ class PairTests:
         # The best against the baseline stands in both lists, and is measured once.
         pairs = dict.fromkeys(to_baseline + to_best)
         tested = [pair for pair in pairs if pair[0] in part.tested]
-        estimates, differences = self._measured(part, means, tested, place)
-        differences = self._decided(differences, place, families) if differences else {}
+        estimates, differences = self._measured(part, means, tested, place, families)
         differences |= {
             pair: part.untested(pair, estimates) for pair in pairs if pair not in differences
         }
@@ -198,61 +188,34 @@ class PairTests:
         )
 
     def _measured(
-        self, part: Aligned, means: Means, pairs: Sequence[Pair], place: int
+        self, part: Aligned, means: Means, pairs: Sequence[Pair], place: int, families: Families
     ) -> tuple[dict[Key, Estimate], dict[Pair, Difference]]:
         """The means and the differences with their intervals, of the same resamples."""
-        keys, settings = [*part.columns], part.settings
+        keys = [*part.columns]
         # What was never found cannot be averaged.
         values = (part.columns[key].values for key in keys)
         finite = [np.where(np.isinf(column), np.nan, column) for column in values]
         # Row by row in memory, as sums of columns depend on it in their last bits.
         table = np.ascontiguousarray(np.stack([*finite, *map(part.gains, pairs)], axis=1))
-        ranges = [definition_of(metric).limits for metric, _ in keys]
-        ends = mean_intervals(
-            table,
-            ranges + [None] * len(pairs),
-            settings.confidence,
-            settings.resamples,
-            settings.seed,
-            weights=part.weights,
-        )
+        ranges = [definition_of(metric).limits for metric, _ in keys] + [None] * len(pairs)
+        ends = mean_intervals(table, ranges, *part.settings.resampling, weights=part.weights)
         split = len(keys)
         estimates = part.estimates(keys, table[:, :split], means, ends[:, :split])
         if not pairs:
             return estimates, {}
-        p = self.flipped[0][place].p[[self._test_of[pair] for pair in pairs]]
-        return estimates, part.differences(pairs, table[:, split:], ends[:, split:], p)
+        tests, numbers = self.flipped[0][place], [self._test_of[pair] for pair in pairs]
+        p, families_of = (
+            tests.p[numbers],
+            self._families_of((metric for metric, *_ in pairs), place),
+        )
+        p_adjusted = self._corrected(families_of, p, tests.z[numbers], families)
+        return estimates, part.differences(pairs, table[:, split:], ends[:, split:], p, p_adjusted)
 
     @cached_property
     def _test_of(self) -> Mapping[Pair, int]:
         """The test of two, whichever of both is the first."""
         turned = [(metric, second, first) for metric, first, second in self.pairs]
         return {pair: number for pairs in (self.pairs, turned) for number, pair in enumerate(pairs)}
-
-    def _decided(
-        self, differences: Mapping[Pair, Difference], place: int, families: Families
-    ) -> dict[Pair, Difference]:
-        """The differences with their corrected p and what that says."""
-        tests, numbers = self.flipped[0][place], [self._test_of[pair] for pair in differences]
-        own_family = np.array([self._family(metric, whole=not place) for metric, *_ in differences])
-        p = self._corrected(own_family, tests.p[numbers], tests.z[numbers], families)
-        return {
-            pair: difference
-            if difference.p is None
-            else replace(
-                difference, p_adjusted=p_adjusted, verdict=self._verdict(difference, p_adjusted)
-            )
-            for (pair, difference), p_adjusted in zip(differences.items(), p.tolist())
-        }
-
-    def _verdict(self, difference: Difference, p_adjusted: float) -> Verdict:
-        low, high, better = difference.low, difference.high, self.aligned.better[difference.metric]
-        if p_adjusted > self.aligned.settings.alpha or not difference.value:
-            return "undecided"
-        # p and interval are reckoned differently; where they disagree nothing is claimed.
-        if low is not None and high is not None and low <= 0 <= high:
-            return "undecided"
-        return verdict_of(difference.value, better)
 
 
 def _as_good(means: Means, metric: str, best: str) -> tuple[str, ...]:

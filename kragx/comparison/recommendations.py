@@ -1,12 +1,15 @@
 """What follows from a comparison, and what does not: each with the numbers that it rests on.
 
 A rule looks at a comparison and gives, as often as it applies, the kind of advice, its sentence and
-the values in it.
+the values in it. So do the rules of what could turn the verdict: what must not be found, texts of
+one template, failures, missing judgements, ids that never meet, and an order that a small change of
+the threshold turns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from math import comb
 from typing import Any
@@ -16,11 +19,11 @@ import numpy as np
 from kragx.comparison.advice import Caution, Recommendation
 from kragx.comparison.comparison import Comparison
 from kragx.comparison.estimates import definition_of
-from kragx.comparison.gate_conditions import too_few_questions
+from kragx.comparison.gate_conditions import undecidable_differences
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.side_by_side import left_out
-from kragx.comparison.slices import ids_at
 from kragx.comparison.statistics import TOLERANCE, difference_interval
+from kragx.comparison.statistics.evidence import ids_at
 from kragx.comparison.threshold_study import orders_warning
 from kragx.comparison.verdict import by_depth, every, leak_of, verdict
 from kragx.ground.printing import Name, joined, listed, message, number
@@ -52,9 +55,7 @@ def recommend(
         comparison: of the retrievers.
         scores: the same retrievers, for what single queries show.
     """
-    answer = verdict(comparison)
-    if not comparison.retrievers:
-        return (answer,)
+    answer = replace(verdict(comparison), cautions=tuple(cautions(comparison, scores)))
     # The most important first.
     rules = (
         _cost(comparison, scores),
@@ -63,15 +64,8 @@ def recommend(
         _unfound(comparison, scores),
         _reranking(comparison),
     )
-    advice = chain.from_iterable(rules)
+    advice = chain.from_iterable(rules if comparison.retrievers else ())
     return (answer, *(Recommendation(kind, text, values=values) for kind, text, values in advice))
-
-
-def _written(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values as a sentence has them."""
-    return {
-        name: number(value) if isinstance(value, float) else value for name, value in values.items()
-    }
 
 
 def _cost(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Advice:
@@ -82,20 +76,23 @@ def _cost(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Advice:
     # Whoever finds nothing is soon done; with few questions that, too, may be a tie.
     tied = [leader.best, *(name for name in leader.tied if means[name][primary].value)]
     fast = tied if leader.tied else comparison.retrievers
-    if not (values := _slower(comparison, scores, leader.best, fast)):
-        return
-    text = message(
-        "Of those that cannot be told apart in {primary}, {fastest} is the fastest: "
-        "{fastest_seconds} s against {best_seconds} s ({metric}) of {best}, {ratio:.1f} times "
-        "less."
-        if leader.tied
-        else "{best} takes {ratio:.1f} times as long as {fastest}: {fastest_seconds} s against "
-        "{best_seconds} s ({metric}). What that buys: in {primary} the {difference}.",
-        **{**_written(values), "ratio": values["ratio"]},
-        primary=primary,
-        difference=leader.against(values["fastest"]).text,
-    )
-    yield "cost", text, {**values, "tied": bool(leader.tied)}
+    if values := _slower(comparison, scores, leader.best, fast):
+        text = message(
+            "Of those that cannot be told apart in {primary}, {fastest} is the fastest: "
+            "{fastest_seconds} s against {best_seconds} s ({metric}) of {best}, {ratio:.1f} times "
+            "less."
+            if leader.tied
+            else "{best} takes {ratio:.1f} times as long as {fastest}: {fastest_seconds} s against "
+            "{best_seconds} s ({metric}). What that buys: in {primary} the {difference}.",
+            **{
+                **values,
+                "fastest_seconds": number(values["fastest_seconds"]),
+                "best_seconds": number(values["best_seconds"]),
+            },
+            primary=primary,
+            difference=leader.against(values["fastest"]).text,
+        )
+        yield "cost", text, {**values, "tied": bool(leader.tied)}
 
 
 def _slower(
@@ -107,12 +104,11 @@ def _slower(
     interval with 0, corrected for all pairs of retrievers, with half of the level where times are
     tested, too.
     """
-    metric = next((name for name in _TIMES if name in comparison.metrics), None)
-    if metric is None:
-        return {}
+    metric = next((name for name in _TIMES if name in comparison.metrics), "")
     means, settings = comparison.overall.means, comparison.statistics
     # Who takes no time at all was not measured.
-    seconds = {name: value for name in (best, *names) if (value := means[name][metric].value)}
+    times = {name: means[name][metric].value for name in (best, *names)} if metric else {}
+    seconds = {name: value for name, value in times.items() if value}
     fast = [name for name in names if name in seconds]
     if best not in seconds or not fast:
         return {}
@@ -132,16 +128,9 @@ def _slower(
         confidence=1 - settings.alpha / max(1, looked_at),
         seed=settings.seed,
     )
-    if ends is None or ends[0] <= 0:
-        return {}
-    return {
-        "metric": metric,
-        "best": best,
-        "best_seconds": long,
-        "fastest": fastest,
-        "fastest_seconds": short,
-        "ratio": long / short,
-    }
+    is_told = ends is not None and ends[0] > 0
+    values = {"metric": metric, "best": best, "best_seconds": long, "fastest": fastest}
+    return {**values, "fastest_seconds": short, "ratio": long / short} if is_told else {}
 
 
 def _routing(comparison: Comparison) -> Advice:
@@ -152,18 +141,20 @@ def _routing(comparison: Comparison) -> Advice:
     for part in comparison.slices:
         leader = part.leaders.get(metric)
         if leader is not None and leader.decided and leader.best != overall.best:
-            values = {"field": part.field, "value": part.value, "best": leader.best}
             difference = leader.against(overall.best)
             text = message(
                 "For {field} = {value} ({n} queries) {best} is better than every other retriever "
                 "in {metric}, unlike over all queries; to {overall} the {difference}. Consider "
                 "choosing the retriever by {field}.",
-                **values | {"value": part.label},
+                field=part.field,
+                value=part.label,
+                best=leader.best,
                 metric=metric,
                 n=difference.n,
                 overall=overall.best,
                 difference=difference.text,
             )
+            values = {"field": part.field, "value": part.value, "best": leader.best}
             yield "routing", text, {**values, "metric": metric}
 
 
@@ -214,20 +205,24 @@ def _unfound(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Advic
 
 def _reranking(comparison: Comparison) -> Advice:
     """How much gold stands further down, which another order could bring up."""
-    recalls = by_depth(comparison, "recall")
+    recalls = [metric for *_, metric in by_depth(comparison, "recall")]
     if len(recalls) < 2 or (comparison.leader is None and len(comparison.retrievers) > 1):
         return
-    name, near, far = comparison.best, recalls[0][-1], recalls[-1][-1]
+    name, near, far = comparison.best, recalls[0], recalls[-1]
     low, high = (comparison.overall.means[name][metric].value for metric in (near, far))
     if low is not None and high is not None and high - low >= _GAP:
-        values = {"retriever": name, "near": near, "far": far, "near_value": low, "far_value": high}
         text = message(
             "{retriever} finds more gold further down: {far} is {far_value}, {near} is "
             "{near_value}. Reranking could raise {near} by {gain} at most.",
-            **_written(values),
+            retriever=name,
+            near=near,
+            far=far,
+            near_value=number(low),
+            far_value=number(high),
             gain=number(high - low),
         )
-        yield "reranking", text, values
+        values = {"retriever": name, "near": near, "far": far}
+        yield "reranking", text, {**values, "near_value": low, "far_value": high}
 
 
 _LEAKING = 3
@@ -244,25 +239,42 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
         comparison: of the retrievers, before there is a verdict.
         scores: those that are compared.
     """
-    yield from _leaks(comparison)
-    # The gold set and the matcher are everybody's; where texts are misread differs.
-    remarks = ((score, [*siblings_remarks(score.counts, score.match)]) for score in scores)
-    if told := next(((score, texts) for score, texts in remarks if texts), None):
-        yield Caution("siblings", told[1][0], told[0].counts[SIBLINGS])
-    yield from _failed(comparison)
-    yield from _missing_questions(scores)
-    yield from _missing_judgements(comparison.primary, scores)
-    apart = {score.name: score.counts.get(APART) for score in scores}
-    if n_apart := {name: n for name, n in apart.items() if n}:
+    rules = (
+        _leaks(comparison),
+        _siblings(scores),
+        _failed(comparison),
+        _missing_questions(scores),
+        _missing_judgements(comparison.primary, scores),
+        _ids_apart(scores),
+        _threshold(comparison),
+    )
+    for code, texts, values in chain.from_iterable(rules):
+        yield Caution(code, joined("; ", texts), values)
+
+
+Told = Iterator[tuple[str, Sequence[str], Any]]
+"""The code of a caution, what it says, and the values in that."""
+
+
+def _siblings(scores: Sequence[RetrieverScores]) -> Told:
+    """Texts of one template: the gold set and the matcher are everybody's, misread texts differ."""
+    for score in scores:
+        for text in siblings_remarks(score.counts, score.match):
+            yield "siblings", [text], score.counts[SIBLINGS]
+            return
+
+
+def _ids_apart(scores: Sequence[RetrieverScores]) -> Told:
+    """Whose ids are nowhere those of gold."""
+    if apart := {score.name: n for score in scores if (n := score.counts.get(APART))}:
         text = message(
             "none of the ids that {names} retrieved is any gold id, so nothing can match by id",
-            names=listed(list(n_apart)),
+            names=listed(list(apart)),
         )
-        yield Caution("ids_apart", text, n_apart)
-    yield from _threshold(comparison)
+        yield "ids_apart", [text], apart
 
 
-def _leaks(comparison: Comparison) -> Iterator[Caution]:
+def _leaks(comparison: Comparison) -> Told:
     """Who finds what must not be found, the best one first."""
     # False sorts first, and sorting is stable: the best, then the others as they were named.
     names = sorted(comparison.retrievers, key=lambda name: name != comparison.best)
@@ -274,11 +286,10 @@ def _leaks(comparison: Comparison) -> Iterator[Caution]:
         ]
         if len(texts) > _LEAKING:
             texts[_LEAKING:] = [message("and {n} more", n=len(texts) - _LEAKING)]
-        values = {name: mean.value for name, mean in means.items()}
-        yield Caution("leaks", joined("; ", texts), values)
+        yield "leaks", texts, {name: mean.value for name, mean in means.items()}
 
 
-def _failed(comparison: Comparison) -> Iterator[Caution]:
+def _failed(comparison: Comparison) -> Told:
     """Who failed, unless the verdict is about that."""
     is_told = len(comparison.retrievers) < 2
     if failures := [failure for failure in comparison.failures if failure.tolerated or not is_told]:
@@ -292,27 +303,32 @@ def _failed(comparison: Comparison) -> Iterator[Caution]:
             )
             for failure in failures
         ]
-        n_failed = {failure.retriever: failure.n_failed for failure in failures}
-        yield Caution("failed", joined("; ", texts), n_failed)
+        yield "failed", texts, {failure.retriever: failure.n_failed for failure in failures}
 
 
-def _missing_questions(scores: Sequence[RetrieverScores]) -> Iterator[Caution]:
+def _missing_questions(scores: Sequence[RetrieverScores]) -> Told:
     """Whose results lack many questions."""
-    if lacking := {score.name: n for score in scores if (n := _n_lacking(score))}:
-        texts = [
-            message(
-                "{retriever} has no results for {n} of {of} questions, which score as empty lists",
-                retriever=score.name,
-                n=lacking[score.name],
-                of=score.counts["n_queries"],
-            )
-            for score in scores
-            if score.name in lacking
-        ]
-        yield Caution("missing_questions", joined("; ", texts), lacking)
+    lacking = {
+        score.name: (n_missing, score.counts["n_queries"])
+        for score in scores
+        if score.settings["profile"]["missing"] == "empty"
+        and (n_missing := score.counts.get("n_missing", 0))
+        and n_missing * _MANY_MISSING >= score.counts.get("n_queries", 0)
+    }
+    texts = [
+        message(
+            "{retriever} has no results for {n} of {of} questions, which score as empty lists",
+            retriever=name,
+            n=n_missing,
+            of=n,
+        )
+        for name, (n_missing, n) in lacking.items()
+    ]
+    if texts:
+        yield "missing_questions", texts, {name: counts[0] for name, counts in lacking.items()}
 
 
-def _missing_judgements(metric: str, scores: Sequence[RetrieverScores]) -> Iterator[Caution]:
+def _missing_judgements(metric: str, scores: Sequence[RetrieverScores]) -> Told:
     """Between what values may become once all judgements are there."""
     bounds = {score.name: [*score.bounds[metric]] for score in scores if metric in score.bounds}
     if bounds and not definition_of(metric).reads_forbidden:
@@ -325,24 +341,15 @@ def _missing_judgements(metric: str, scores: Sequence[RetrieverScores]) -> Itera
             metric=metric,
             ranges=listed(ranges),
         )
-        yield Caution("missing_judgements", text, bounds)
+        yield "missing_judgements", [text], bounds
 
 
-def _threshold(comparison: Comparison) -> Iterator[Caution]:
+def _threshold(comparison: Comparison) -> Told:
     """That the best is not the best at a threshold nearby."""
-    metric = comparison.primary
-    order = next((order for order in comparison.orders if order.metric == metric), None)
-    is_turned = order and any(comparison.best in pair for pair in order.swapped)
-    if order and is_turned and comparison.leader is not None:
-        yield Caution("threshold", order.warning() or "", {"metric": metric})
-
-
-def _n_lacking(scores: RetrieverScores) -> int:
-    """How many questions score 0 as they are not in the results; 0 if those are few."""
-    n_missing: int = scores.counts.get("n_missing", 0)
-    scored = scores.settings["profile"]["missing"] == "empty"
-    is_many = n_missing * _MANY_MISSING >= scores.counts.get("n_queries", 0)
-    return n_missing if scored and is_many else 0
+    for order in comparison.orders if comparison.leader is not None else ():
+        is_turned = any(comparison.best in pair for pair in order.swapped)
+        if order.metric == comparison.primary and is_turned:
+            yield "threshold", [order.warning() or ""], {"metric": order.metric}
 
 
 def warnings_of(
@@ -355,19 +362,17 @@ def warnings_of(
         yield message(
             "not compared, as not all have it: {metrics}", metrics=", ".join(not_compared)
         )
-    if n_queries := _n_of_all(comparison, scores) - comparison.n_queries:
-        yield message("queries that not all have, left out of the comparison: {n}", n=n_queries)
-    if too_few := too_few_questions(comparison):
-        yield too_few
-    if warning := orders_warning(comparison.orders):
-        yield warning
-
-
-def _n_of_all(comparison: Comparison, scores: Sequence[RetrieverScores]) -> int:
-    """How many questions are the same for all, though some retriever may lack them."""
     # What differs between gold sets is told by itself, and is nobody's gap.
     out = left_out(comparison.gold)
-    return max(
+    sizes = (
         len(score.query_ids) - (len(out.intersection(score.query_ids)) if out else 0)
         for score in scores
     )
+    if n_queries := max(sizes) - comparison.n_queries:
+        yield message("queries that not all have, left out of the comparison: {n}", n=n_queries)
+    tested = (
+        difference.n for difference in comparison.overall.differences if difference.p is not None
+    )
+    # The metric with the most questions is looked at.
+    too_few = undecidable_differences(max(tested, default=0), comparison.statistics)
+    yield from filter(None, (too_few, orders_warning(comparison.orders)))

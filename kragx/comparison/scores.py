@@ -11,18 +11,16 @@ from typing import Any
 import numpy as np
 
 from kragx.comparison.estimates import Direction, definition_of
-from kragx.comparison.slices import Tables, rows_of
-from kragx.comparison.statistics import Rows
-from kragx.comparison.statistics.evidence import total
+from kragx.comparison.slices import Tables
+from kragx.comparison.statistics.evidence import rows_of
 from kragx.data import GoldDataset
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.nearby import Nearby
 from kragx.evaluation.runs import RUNS, SeveralRuns
 from kragx.ground.errors import DataError, UsageError, nearest, shorten
 from kragx.ground.printing import Name
-from kragx.metrics import Bools, Floats, is_mean, known_metric
-from kragx.metrics.intervals import Interval, Kind, Ratio
-from kragx.metrics.scores import doubt
+from kragx.metrics import Floats, is_mean, known_metric
+from kragx.metrics.intervals import Ratio
 
 
 @dataclass(frozen=True)
@@ -149,9 +147,6 @@ class RetrieverScores:
         """(len(query_ids), len(metrics)) the values of these queries, each of which there is."""
         # A row a query, so that rows can be picked at once for all metrics.
         values = np.stack([self.values[metric] for metric in metrics], axis=1)
-        return self._of(query_ids, values)
-
-    def _of(self, query_ids: Sequence[str], values: Floats) -> Floats:
         rows = rows_of(query_ids, self.query_ids)
         return values if rows is None else values[rows]
 
@@ -163,88 +158,32 @@ class RetrieverScores:
         n_empty = sum(answers.get(name, 0) for name in ("n_empty", "n_missing", "n_failed"))
         return bool(n_empty == n * answers.get("n", 1) and n > max(bare, self.n_failed))
 
-    def n_open(self, metric: str) -> int:
-        """Of how many questions a metric of what must not be found has no value that is known."""
-        counts: int = self.counts.get("metrics", {}).get(metric, {}).get("n_open", 0)
-        return counts
-
-    def doubt(self, metric: str) -> tuple[float, float]:
-        """How far missing judgements may put the sum of all values, by weight, lower and higher."""
-        values = self.values[metric]
-        below, above = doubt(
-            self.means[metric], self.bounds.get(metric), values, weights=self.weights
-        )
-        n = total(self.weights, ~np.isnan(values))
-        return -below * n, above * n
-
     def is_mean(self, metric: str) -> bool:
         """Whether the metric's number is the mean of the queries' values."""
-        values = self.values[metric]
-        return is_mean(known_metric(metric), self.means[metric], values, weights=self.weights)
-
-
-@dataclass(frozen=True)
-class Column:
-    """What one retriever scored in one metric, query by query.
-
-    Attributes:
-        values: (q); NaN where there is none.
-        doubt: how far missing judgements may put the sum of all values lower, and higher.
-        n_open: of how many queries it is not known, though one has a value, at most.
-        bounds: between which values the mean lies where some are not known; None of a part of the
-            queries, of which that is not kept.
-        ratio: of a metric that is a sum over a sum what each query adds, where that is known.
-    """
-
-    values: Floats
-    doubt: Interval = (0.0, 0.0)
-    n_open: int = 0
-    bounds: Interval | None = None
-    ratio: Ratio | None = None
-
-    @classmethod
-    def of(cls, score: RetrieverScores, metric: str, rows: Rows | None) -> Column:
-        """Of some queries of a retriever; None for all."""
-        values, ratio = score.values[metric], score.ratios.get(metric)
-        values = values if rows is None else values[rows]
-        n_open = min(score.n_open(metric), int(np.isnan(values).sum()))
-        bounds = score.bounds.get(metric) if len(values) == len(score.query_ids) else None
-        return cls(values, score.doubt(metric), n_open, bounds, ratio and ratio.rows(rows))
-
-    def rows(self, rows: Rows) -> Column:
-        """Of some of its queries, of which no more can be open than have no value."""
-        values = self.values[rows]
-        n_open = min(self.n_open, int(np.isnan(values).sum()))
-        return Column(values, self.doubt, n_open, None, self.ratio and self.ratio.rows(rows))
-
-    @property
-    def present(self) -> Bools:
-        """(q) which queries have a value."""
-        return ~np.isnan(self.values)
+        mean, values = self.means[metric], self.values[metric]
+        return is_mean(known_metric(metric), mean, values, weights=self.weights)
 
 
 def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a report; what an earlier version did not write is unknown."""
-    unknown = dict.fromkeys(("name", "version", "hash"))
     return {
         **recorded,
         **{name: dict(recorded.get(name, {})) for name in ("deviations", "versions")},
         **{name: dict(recorded[name]) for name in ("profile", "match")},
-        "dataset": {**unknown, **recorded["dataset"]},
+        "dataset": dict.fromkeys(("name", "version", "hash")) | recorded["dataset"],
     }
 
 
 def _n_never(row: Mapping[str, Any], metric: str) -> int:
     """For how many queries what a metric waits for never came, which JSON has as null."""
-    n: int = row["counts"].get("metrics", {}).get(metric, {}).get("n_never", 0)
-    return n
+    return int(row["counts"].get("metrics", {}).get(metric, {}).get("n_never", 0))
 
 
 def mean_in(row: Mapping[str, Any], metric: str) -> float | None:
     """A number of a row of report.json; infinity, which JSON has as null, where it is never."""
     value: float | None = row["mean"][metric]
-    is_open = metric in row.get("bounds", {})
-    return inf if value is None and not is_open and _n_never(row, metric) else value
+    is_never = metric not in row.get("bounds", {}) and _n_never(row, metric)
+    return inf if value is None and is_never else value
 
 
 def _values(row: Mapping[str, Any], metric: str, queries: Mapping[str, Any]) -> Floats:
@@ -258,11 +197,6 @@ def _values(row: Mapping[str, Any], metric: str, queries: Mapping[str, Any]) -> 
 def direction(metric: str) -> Direction:
     """The direction of a metric in a word; ``neither`` also for one that cannot be loaded."""
     return definition_of(metric).better
-
-
-def interval_kind(metric: str) -> Kind:
-    """How sure a metric's mean is, as of a `Metric`; as most for one that cannot be loaded."""
-    return definition_of(metric).interval
 
 
 @dataclass(frozen=True)
@@ -299,15 +233,12 @@ class Results:
             DataError: it is none.
         """
         check_report(report, name)
+        better: dict[str, Direction] = {}
         try:
-            better = {
-                metric: direction
-                for comparison in report.get("comparisons", ())
-                for metric, direction in comparison["better"].items()
-            }
-            weights = report.get("weights")
+            for comparison in report.get("comparisons", ()):
+                better |= comparison["better"]
             scores = tuple(
-                RetrieverScores.read(row, better, dataset, tables, weights)
+                RetrieverScores.read(row, better, dataset, tables, report.get("weights"))
                 for row in report["evaluations"]
             )
         # check_report looks at kinds alone; a report that somebody edited may still be impossible.
@@ -327,16 +258,14 @@ class Results:
         Raises:
             UsageError: there is no such retriever.
         """
-        scores = tuple(score for score in self.scores if score.name == retriever)
-        if not scores:
-            hint = nearest(retriever, self.retrievers)
+        if retriever not in self.retrievers:
             raise UsageError(
                 "{name} has no retriever {retriever!r}; {hint}",
                 name=self.name,
                 retriever=retriever,
-                hint=hint,
+                hint=nearest(retriever, self.retrievers),
             )
-        return scores
+        return tuple(score for score in self.scores if score.name == retriever)
 
 
 _NUMBER, _TEXT = (int, float), (str, NoneType)
@@ -422,11 +351,8 @@ def check_report(report: Any, name: str, kind: Any = _REPORT, place: tuple[str, 
         if report is None:
             return
         kind = kind[0]
-    if isinstance(kind, tuple):
-        is_right = isinstance(report, kind) and not isinstance(report, bool)
-    else:
-        is_right = isinstance(report, type(kind))
-    if not is_right:
+    types = kind if isinstance(kind, tuple) else type(kind)
+    if not isinstance(report, types) or isinstance(report, bool):
         problem = f"not what kragx writes: {shorten(report)}"
         raise DataError(problem, path=name, field=".".join(place))
     if isinstance(kind, list):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from kragx.comparison.scores import RetrieverScores
 from kragx.data import GoldDataset
-from kragx.data.gold_diff import GoldDiff, diff_gold, gold_name
+from kragx.data.gold_diff import diff_gold, gold_name
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.searching import SEARCHES
 from kragx.ground.errors import UsageError, shorten
-from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import Line, Result, joined, listed, message, visible, warning
 from kragx.matchers import METHODS, method_class
 from kragx.metrics import known_metric
@@ -54,12 +53,17 @@ def check_comparable(
         (first, result, [*_differing(first, result, (versions or {}).get(result.name))])
         for result in results[1:]
     ]
-    if place := _first_that_searches([result.settings for result in results]):
-        one = results[place]
-        pairs += [
-            (one, result, [*searches_that_differ(one.settings, result.settings).values()])
-            for result in results[place + 1 :]
-        ]
+    # Lists alone are no searches.
+    searches = [result.settings.get(SEARCHES, {"lists_alone": True}) for result in results]
+    place = next((row for row, entry in enumerate(searches) if not entry.get("lists_alone")), 0)
+    pairs += [
+        (
+            results[place],
+            result,
+            [*searches_that_differ(results[place].settings, result.settings).values()],
+        )
+        for result in (results[place + 1 :] if place else ())
+    ]
     for one, other, differing in pairs:
         if differing and not anyway:
             raise UsageError(
@@ -96,14 +100,17 @@ def gold_differs(
 
 def _differing(first: Scored, second: Scored, versions: GoldVersions | None) -> Iterator[str]:
     ids = first.query_ids, second.query_ids
-    hashes = [result.settings["dataset"]["hash"] for result in (first, second)]
-    if None in hashes and ids[0] != ids[1] and {*ids[0]} != {*ids[1]}:
+    if _lacks_hash(first, second) and ids[0] != ids[1] and {*ids[0]} != {*ids[1]}:
         yield message(
             "the gold sets have different queries ({n} and {others})",
             n=len(ids[0]),
             others=len(ids[1]),
         )
     yield from settings_that_differ(first.settings, second.settings, versions).values()
+
+
+def _lacks_hash(*results: Scored) -> bool:
+    return None in (result.settings["dataset"]["hash"] for result in results)
 
 
 def settings_that_differ(
@@ -188,25 +195,13 @@ def searches_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) ->
     return reasons
 
 
-def _first_that_searches(settings: Sequence[Mapping[str, Any]]) -> int:
-    """The place of the first with more searches than lists alone are; 0 where none has any."""
-    return next(
-        (
-            place
-            for place, entry in enumerate(settings)
-            if SEARCHES in entry and not entry[SEARCHES].get("lists_alone")
-        ),
-        0,
-    )
-
-
 def _reads_tokens(settings: Mapping[str, Any]) -> bool:
     metrics = map(known_metric, settings["metrics"])
     return any(metric is not None and metric.reads_tokens for metric in metrics)
 
 
 def _unsure(first: Scored, second: Scored) -> Iterator[str]:
-    if None in (first.settings["dataset"]["hash"], second.settings["dataset"]["hash"]):
+    if _lacks_hash(first, second):
         yield message(
             "the gold set has no content hash; it is taken to be the same, as the queries are"
         )
@@ -221,6 +216,7 @@ def _unsure(first: Scored, second: Scored) -> Iterator[str]:
 
 def _entries_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
     """The entries that differ, at most three of them, in the order of their names; or nothing."""
+    names = [name for name in sorted({*first, *second}) if first.get(name) != second.get(name)]
     entries: list[str] = [
         message(
             "{name} {one} and {other}",
@@ -228,11 +224,10 @@ def _entries_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) ->
             one=shorten(first.get(name)),
             other=shorten(second.get(name)),
         )
-        for name in sorted({*first, *second})
-        if first.get(name) != second.get(name)
+        for name in names[:3]
     ]
-    if len(entries) > 3:
-        entries[3:] = [message("and {n} more", n=len(entries) - 3)]
+    if len(names) > 3:
+        entries.append(message("and {n} more", n=len(names) - 3))
     return joined(", ", entries)
 
 
@@ -258,61 +253,23 @@ NAMED = 5
 
 @dataclass(frozen=True)
 class GoldVersions(Result):
-    """Two states of a gold set, whose results are compared: what a `GoldDiff` means for them.
+    """Two states of a gold set, whose results are compared: which questions are not the same.
 
     Attributes:
-        diff: of the two.
         left_out: whether only those questions that are the same are compared.
-        compares_ids: whether the matcher does: then gold with the same text under another id is
-            other gold, unless a move has recorded where it went.
+        earlier, later: name, version and content hash of either.
+        n_same: the questions of both on which numbers mean the same.
+        changed: the questions that both have on which they do not.
+        only_earlier, only_later: those that only one of both has.
     """
 
-    diff: GoldDiff = field(repr=False, metadata=HIDDEN)
-    left_out: bool = True
-    compares_ids: bool = field(default=True, metadata=HIDDEN)
-
-    also_plain: ClassVar[tuple[str, ...]] = (
-        "earlier",
-        "later",
-        "n_same",
-        "changed",
-        "only_earlier",
-        "only_later",
-    )
-
-    @property
-    def earlier(self) -> Mapping[str, Any]:
-        """Name, version and content hash of the earlier one."""
-        return self.diff.old
-
-    @property
-    def later(self) -> Mapping[str, Any]:
-        """Those of the later one."""
-        return self.diff.new
-
-    @cached_property
-    def _ids(self) -> Mapping[str, tuple[str, ...]]:
-        """By what became of them the questions on which numbers do not mean the same."""
-        differing = self.diff.differing(compares_ids=self.compares_ids)
-        return {
-            state: tuple(question.query_id for question in differing if question.state == state)
-            for state in ("changed", "added", "dropped")
-        }
-
-    @property
-    def changed(self) -> tuple[str, ...]:
-        """The questions that both have on which numbers do not mean the same."""
-        return self._ids["changed"]
-
-    @property
-    def only_later(self) -> tuple[str, ...]:
-        """Those that only the later one has."""
-        return self._ids["added"]
-
-    @property
-    def only_earlier(self) -> tuple[str, ...]:
-        """Those that only the earlier one has."""
-        return self._ids["dropped"]
+    left_out: bool
+    earlier: Mapping[str, Any]
+    later: Mapping[str, Any]
+    n_same: int
+    changed: tuple[str, ...]
+    only_earlier: tuple[str, ...]
+    only_later: tuple[str, ...]
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -325,27 +282,22 @@ class GoldVersions(Result):
         return frozenset(self.named)
 
     @property
-    def n_same(self) -> int:
-        """The questions of both on which numbers mean the same."""
-        return self.diff.n_old - len(self.changed) - len(self.only_earlier)
-
-    @property
     def text(self) -> str:
         """What a reader must know, in a sentence."""
-        is_told, n = bool(self.named), self.n_same
+        n, differing = self.n_same, self._not_the_same
         outcome: str = message(
             "no question differs in what metrics read"
-            if not is_told
+            if not self.named
             else "{which}, none is the same"
             if not n
             else "{which}, left out here; 1 is the same, and compared"
             if n == 1
             else "{which}, left out here; {n} are the same, and compared",
-            which=self._not_the_same,
+            which=differing,
             n=n,
         )
-        if is_told and n and not self.left_out:
-            outcome = self._not_the_same
+        if self.named and n and not self.left_out:
+            outcome = differing
         return message("{pair}: {end}", pair=gold_pair(self.earlier, self.later), end=outcome)
 
     @property
@@ -392,6 +344,9 @@ def gold_versions(
 ) -> GoldVersions | None:
     """What is not the same in two gold sets; None where they are one, or are not known.
 
+    Gold with the same text under another id is other gold where the matcher compares ids, unless a
+    move has recorded where it went.
+
     Args:
         earlier: the settings that results record of the one.
         later: those of the other.
@@ -404,8 +359,11 @@ def gold_versions(
         return None
     if hashes != (before.content_hash, after.content_hash):  # others than results were made with
         return None
-    diff = replace(diff_gold(before, after), old=dict(earlier), new=dict(later))
-    return GoldVersions(diff, left_out=not anyway, compares_ids=_compares_ids(match))
+    diff, ids = diff_gold(before, after), dict[str, list[str]](changed=[], dropped=[], added=[])
+    for question in diff.differing(compares_ids=_compares_ids(match)):
+        ids[question.state].append(question.query_id)
+    n_same = diff.n_old - len(ids["changed"]) - len(ids["dropped"])
+    return GoldVersions(not anyway, dict(earlier), dict(later), n_same, *map(tuple, ids.values()))
 
 
 def _compares_ids(match: Mapping[str, Any]) -> bool:

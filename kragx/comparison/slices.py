@@ -7,17 +7,14 @@ metric by its canonical name; `kragx.evaluation` writes them. Several follow one
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from kragx.comparison.statistics import Rows
-from kragx.comparison.statistics.evidence import of_rows
+from kragx.comparison.statistics.evidence import of_rows, rows_of
 from kragx.data import GoldDataset, Query, normalise, value_at
 from kragx.ground.errors import DataError, UsageError, nearest
 from kragx.metrics import Floats
@@ -70,10 +67,10 @@ def by_field(
     """
     # A field that is named twice would be corrected over twice as many tests.
     for field in dict.fromkeys(fields):
-        groups: dict[str | None, list[int]] = {}
+        groups = defaultdict[str | None, list[int]](list)
         for position, values in enumerate(values_of(field)):
             for value in values:
-                groups.setdefault(value, []).append(position)
+                groups[value].append(position)
         if set(groups) <= {None}:
             names = present()
             hint = nearest(field, names) if names else "they have no field to slice by"
@@ -111,15 +108,13 @@ def _texts(value: Any, field: str) -> list[str | None]:
 def _as_text(value: Any, field: str) -> str | None:
     """A value as text; None for what says nothing: null, and text of white space."""
     if isinstance(value, Mapping):
-        inner = next(iter(value), "name")
         raise UsageError(
             "slices: {name!r} holds a mapping; name one of its values: {name}.{inner}",
             name=field,
-            inner=inner,
+            inner=next(iter(value), "name"),
         )
-    if value is None:
-        return None
-    return normalise(json.dumps(value) if isinstance(value, (int, float)) else str(value)) or None
+    text = json.dumps(value) if isinstance(value, (int, float)) else str(value)
+    return None if value is None else normalise(text) or None
 
 
 def _present(queries: Sequence[Query]) -> list[str]:
@@ -145,55 +140,20 @@ def fields_worth_slicing(dataset: GoldDataset | None) -> tuple[str, ...]:
     A field counts if it has 2 to 12 values and, on average, at least two queries a value. Numbers
     that are no whole ones measure, as ``leak`` does, and group nothing.
     """
-    if dataset is None:
-        return ()
-    entries = [entry for query in dataset for entry in query.metadata.items()]
+    queries = () if dataset is None else dataset.queries
+    entries = [entry for query in queries for entry in query.metadata.items()]
     # One broken number is enough: the whole ones among measured values are chance.
     measures = {name for name, value in entries if isinstance(value, float) and value % 1}
     fields = []
     named = (f"metadata.{name}" for name in dict(entries) if name not in measures)
     for field in dict.fromkeys((*_PLAIN, *named)):
         try:
-            values = {value for _, value, _ in sliced(dataset.queries, [field])} - {None}
+            values = {value for _, value, _ in sliced(queries, [field])} - {None}
         except UsageError:  # no value at all, a mapping, or too many
             continue
-        if _LEAST <= len(values) <= min(_MOST_VALUES, len(dataset) / _LEAST):
+        if _LEAST <= len(values) <= min(_MOST_VALUES, len(queries) / _LEAST):
             fields.append(field)
     return tuple(fields[:_MOST_FIELDS])
-
-
-def shared_ids(
-    ids: Sequence[Sequence[str]], out: Collection[str] = ()
-) -> tuple[Sequence[str], list[Rows | None]]:
-    """The ids that all have, in the order of the first, and where they stand in each.
-
-    Args:
-        ids: the query ids of each retriever.
-        out: ids that are left out.
-
-    Returns:
-        The ids, and for each retriever their rows; None where they are its own as they are.
-    """
-    first, *columns = ids
-    # As a rule all have the same questions in one order, and no set of millions of ids is made.
-    if out or not all(first == column for column in columns):
-        shared = set(first).intersection(*columns).difference(out)
-        first = tuple(query_id for query_id in first if query_id in shared)
-    return first, [rows_of(first, column) for column in ids]
-
-
-def rows_of(ids: Sequence[str], target: Sequence[str]) -> Rows | None:
-    """Where some ids stand among others, each of which does; None where they are these."""
-    # None instead of all rows: values are then used as they are, without a copy.
-    if ids == target:
-        return None
-    row_of = {query_id: row for row, query_id in enumerate(target)}
-    return np.array([row_of[query_id] for query_id in ids], np.intp)
-
-
-def ids_at(ids: Sequence[str], rows: Rows) -> Sequence[str]:
-    """The ids of some rows."""
-    return tuple(map(ids.__getitem__, rows.tolist()))
 
 
 @dataclass(frozen=True)
@@ -208,7 +168,17 @@ class Tables:
 
     @cached_property
     def _parts(self) -> list[Any]:
-        return [*map(_read, self.paths)]
+        from pyarrow import ArrowException, parquet
+
+        parts = []
+        for path in self.paths:
+            try:
+                parts.append(parquet.read_table(path))
+            except (OSError, ArrowException) as error:
+                raise DataError(
+                    "cannot be read as Parquet: {error}", path=str(path), error=error
+                ) from None
+        return parts
 
     @cached_property
     def _whole(self) -> Any:
@@ -252,21 +222,11 @@ class Tables:
         rows, names = rows_of(query_ids, self.query_ids), self._whole.column_names
 
         def values_of(field: str) -> Iterable[Iterable[str | None]]:
-            columns = [self._whole[name] for name in (field, f"metadata.{field}") if name in names]
-            if not columns:
-                return ()
-            column = columns[0] if rows is None else columns[0].take(rows)
-            return (_texts(value, field) for value in column.to_pylist())
+            for name in [name for name in (field, f"metadata.{field}") if name in names][:1]:
+                column = self._whole[name] if rows is None else self._whole[name].take(rows)
+                return (_texts(value, field) for value in column.to_pylist())
+            return ()
 
         # And neither by metrics nor by what became of a question.
         present = [name for name in names if name == "query_type" or name.startswith("metadata.")]
         return by_field(fields, values_of, lambda: present)
-
-
-def _read(path: Path) -> Any:
-    from pyarrow import ArrowException, parquet
-
-    try:
-        return parquet.read_table(path)
-    except (OSError, ArrowException) as error:
-        raise DataError("cannot be read as Parquet: {error}", path=str(path), error=error) from None

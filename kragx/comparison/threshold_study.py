@@ -36,6 +36,9 @@ from kragx.ground.printing import (
 )
 from kragx.metrics import Bools, Floats, MetricLike, listed as listed_metrics
 
+Values = dict[str, tuple[float | None, ...]]
+"""Of one retriever, for each metric its mean at each threshold."""
+
 _ROWS = 21  # a table of more is thinned out
 _NAMED = 4  # pairs that are named
 
@@ -105,43 +108,40 @@ class Sweep(Result):
 
         Else a table for each retriever, the chosen threshold in bold; where their order holds.
         """
-        if self.of_grid is not None:
-            yield from self._grid_parts(self.of_grid)
+        if (grid := self.of_grid) is not None:
+            yield Line(self.sentence, "bold")
+            columns = {
+                name: list(map(number, values[grid.metric])) for name, values in self.values.items()
+            }
+            yield self._table(message("{metric} under", metric=grid.metric), columns)
             return
         match = method_label(self.match)
         for retriever, values in self.values.items():
             yield Line(message("{retriever}, match: {match}", retriever=retriever, match=match))
-            columns = {metric: list(map(number, means)) for metric, means in values.items()}
-            n_matches = list(map(str, self.n_matches[retriever]))
-            yield self._table(message("threshold"), {message("matches"): n_matches, **columns})
+            columns = {message("matches"): list(map(str, self.n_matches[retriever]))}
+            columns |= {metric: list(map(number, means)) for metric, means in values.items()}
+            yield self._table(message("threshold"), columns)
         yield Line(
-            message("*: the chosen threshold")
-            if self.chosen in self.thresholds
-            else message(
-                "the chosen threshold {chosen:g} is none of those looked at", chosen=self.chosen
+            message(
+                "*: the chosen threshold"
+                if self.chosen in self.thresholds
+                else "the chosen threshold {chosen:g} is none of those looked at",
+                chosen=self.chosen,
             )
         )
         for order in self.orders.values():
             yield from order.describe()
 
-    def _grid_parts(self, grid: OfGrid) -> Iterator[Part]:
-        """Whether the order depends on the setting, then settings by retriever."""
-        yield Line(self.sentence, "bold")
-        columns = {
-            name: list(map(number, values[grid.metric])) for name, values in self.values.items()
-        }
-        yield self._table(message("{metric} under", metric=grid.metric), columns)
-
     def _table(self, head: str, columns: Mapping[str, Sequence[str]]) -> Table:
         """Settings down; of many thresholds some, and the chosen one."""
         n, is_grid = len(self.labels), self.of_grid is not None
-        # Evenly spaced, the first and the last one among them.
-        thinned = {round(row * (n - 1) / (_ROWS - 1)) for row in range(_ROWS)}
         # The chosen one is shown whatever is thinned out, as everything is said against it.
         place = self.thresholds.index(self.chosen) if self.chosen in self.thresholds else None
+        # Evenly spaced, the first and the last one among them.
+        thinned = {round(row * (n - 1) / (_ROWS - 1)) for row in range(_ROWS)} | {place}
         rows = []
         for position, label in enumerate(self.labels):
-            if is_grid or n <= _ROWS or position in {*thinned, place}:
+            if is_grid or n <= _ROWS or position in thinned:
                 mark, style = (" *", "bold") if position == place else ("", "")
                 cells = [Cell(texts[position], style) for texts in columns.values()]
                 rows.append([Cell(f"{label}{mark}", style, code=is_grid), *cells])
@@ -194,24 +194,22 @@ def sweep_of_grid(
         metric: what the means are of.
         under: for each setting its name, and the means of the retrievers that can be compared.
     """
-    names = list(dict.fromkeys(name for _, means in under for name in means))
-    columns = {name: tuple(means.get(name) for _, means in under) for name in names}
+    settings, means = tuple(name for name, _ in under), [of_setting for _, of_setting in under]
+    names = list(dict.fromkeys(name for of_setting in means for name in of_setting))
+    columns = {name: tuple(of_setting.get(name) for of_setting in means) for name in names}
     rows = np.array([*columns.values()], np.float64).reshape(len(names), len(under))
-    leads = leads_of(rows, is_higher=direction(metric) != "lower")
     # No setting is the chosen one, so a pair is swapped if either is ahead somewhere.
-    leads_anywhere = leads.any(axis=2)  # under some setting
-    swapped = np.argwhere(np.triu(leads_anywhere & leads_anywhere.T)).tolist()
+    leads = leads_of(rows, is_higher=direction(metric) != "lower").any(axis=2)
+    swapped = np.argwhere(np.triu(leads & leads.T)).tolist()
     return Sweep(
         match={},
         match_name=name,
         chosen=None,
         thresholds=(),
         n_matches={},
-        values={name: {metric: means} for name, means in columns.items()},
+        values={name: {metric: column} for name, column in columns.items()},
         of_grid=OfGrid(
-            metric,
-            tuple(setting for setting, _ in under),
-            tuple((names[one], names[other]) for one, other in swapped),
+            metric, settings, tuple((names[row], names[rival]) for row, rival in swapped)
         ),
     )
 
@@ -245,25 +243,23 @@ def sweep(
     if not several:
         raise UsageError("evaluations: there is none; pass at least one")
     threshold = float(several[0].check_threshold(several[0].table.threshold))
-    match, names = several[0].settings["match"], [evaluation.name for evaluation in several]
+    match = several[0].settings["match"]
     if any(evaluation.settings["match"] != match for evaluation in several):
         raise UsageError("evaluations: they are of several matchers; sweep each on its own")
-    if len({*names}) < len(names):
+    if len({evaluation.name for evaluation in several}) < len(several):
         raise UsageError("evaluations: several have one name; give each run its own")
     if metrics is not None:
         metrics = listed_metrics(metrics)
         several = [evaluation.with_metrics(metrics) for evaluation in several]
-    looked_at = _thresholds(several, thresholds, threshold)
-    studies = {
-        evaluation.name: [*zip(*means_at(evaluation, looked_at), strict=True)]
-        for evaluation in several
-    }
-    # One walk over thresholds gives both; a second one would decide every match again.
-    n_matches = {name: counts for name, (counts, _) in studies.items()}
-    values = {
-        name: {metric: tuple(row[metric] for row in means) for metric in means[0]}
-        for name, (_, means) in studies.items()
-    }
+    looked_at = _thresholds(several[0], thresholds, threshold)
+    n_matches, values = dict[str, tuple[int, ...]](), dict[str, Values]()
+    for evaluation in several:
+        # One walk over thresholds gives both; a second one would decide every match again.
+        counts, means = zip(*means_at(evaluation, looked_at), strict=True)
+        n_matches[evaluation.name] = counts
+        values[evaluation.name] = {
+            metric: tuple(row[metric] for row in means) for metric in means[0]
+        }
     better = {name: direction(name) for name in several[0].mean}
     return Sweep(
         match=dict(match),
@@ -276,21 +272,18 @@ def sweep(
     )
 
 
-def _thresholds(several: Sequence[Evaluation], thresholds: object, threshold: float) -> list[float]:
+def _thresholds(evaluation: Evaluation, thresholds: object, threshold: float) -> list[float]:
     """Where to look, the same for all, so that their order can be seen."""
-    top = several[0].settings["match"].get("top")
+    top = evaluation.settings["match"].get("top")
     if thresholds is None:
         grid = range(1, top + 1) if top else (step / 100 for step in range(1, 101))
         return sorted({*map(float, grid), threshold})
     listed = thresholds if isinstance(thresholds, Iterable) else ()
-    checked = {float(several[0].check_threshold(threshold)) for threshold in listed}
+    checked = {float(evaluation.check_threshold(threshold)) for threshold in listed}
     if not checked:
         raise UsageError("thresholds: none is given; name at least one")
     return sorted(checked)
 
-
-Values = Mapping[str, Sequence[float | None]]
-"""Of one retriever, for each metric its mean at each threshold."""
 
 _EQUAL = 1e-12  # means that rounding alone tells apart are equal
 
@@ -363,7 +356,7 @@ def orders_warning(orders: Iterable[Order]) -> str | None:
 
 
 def orders_of(
-    values: Mapping[str, Values],
+    values: Mapping[str, Mapping[str, Sequence[float | None]]],
     better: Mapping[str, Direction],
     thresholds: Sequence[float],
     threshold: float | None,
@@ -378,16 +371,16 @@ def orders_of(
         thresholds: (t) where the values are, ascending.
         threshold: that of the evaluations; nothing follows where it is none of these, or None.
     """
-    if len(values) < 2 or threshold is None or threshold not in thresholds:
-        return {}
-    place = thresholds.index(threshold)
-    return {
-        metric: _order(metric, list(values), rows, way == "higher", thresholds, threshold)
-        for metric, way in better.items()
-        if way != "neither" and all(metric in means for means in values.values())
-        for rows in [np.array([means[metric] for means in values.values()], np.float64)]
-        if (~np.isnan(rows[:, place])).sum() > 1
-    }
+    orders: dict[str, Order] = {}
+    if threshold is None or threshold not in thresholds:
+        return orders
+    for metric, way in better.items():
+        if way != "neither" and all(metric in means for means in values.values()):
+            rows = np.array([means[metric] for means in values.values()], np.float64)
+            if (~np.isnan(rows[:, thresholds.index(threshold)])).sum() > 1:
+                leads = leads_of(rows, is_higher=way == "higher")
+                orders[metric] = _order(metric, list(values), rows, leads, thresholds, threshold)
+    return orders
 
 
 def orders_near(scores: Sequence[RetrieverScores], metrics: Iterable[str]) -> dict[str, Order]:
@@ -418,31 +411,23 @@ def leads_of(rows: Floats, *, is_higher: bool) -> Bools:
     return leads
 
 
-def tiers_of(names: Sequence[str], means: Floats, leads: Bools) -> tuple[tuple[str, ...], ...]:
-    """The retrievers with a mean, the best first, those that are equal together; `leads` (r, r)."""
-    # Who has no mean is behind nobody, and yet not the best.
-    measured = np.flatnonzero(~np.isnan(means)).tolist()
-    n_ahead = leads[np.ix_(measured, measured)].sum(axis=0).tolist()  # how many are ahead of each
-    return tuple(
-        tuple(names[row] for row, n in zip(measured, n_ahead) if n == rank)
-        for rank in sorted({*n_ahead})
-    )
-
-
 def _order(
     metric: str,
     names: Sequence[str],
     rows: Floats,  # (r, t), NaN for none
-    is_higher: bool,
+    leads: Bools,  # (r, r, t)
     thresholds: Sequence[float],
     threshold: float,
 ) -> Order:
-    place, leads = thresholds.index(threshold), leads_of(rows, is_higher=is_higher)
+    place = thresholds.index(threshold)
     alike = (leads == leads[..., place, None]).all(axis=(0, 1))
     # `argmin` finds the first place where the order is another; the False that is appended ends a
     # range that reaches the last threshold.
     low = place - int(np.argmin(np.append(alike[place::-1], False))) + 1
     high = place + int(np.argmin(np.append(alike[place:], False))) - 1
+    # Who has no mean is behind nobody, and yet not the best.
+    measured = np.flatnonzero(~np.isnan(rows[:, place])).tolist()
+    n_ahead = leads[..., place].sum(axis=0).tolist()  # how many are ahead of each
     # The thresholds nearest to the chosen one, itself before all.
     nearest = sorted(range(len(thresholds)), key=lambda other: abs(thresholds[other] - threshold))
     ahead = leads[..., nearest]
@@ -454,7 +439,10 @@ def _order(
         chosen=threshold,
         low=thresholds[low],
         high=thresholds[high],
-        tiers=tiers_of(names, rows[:, place], leads[..., place]),
+        tiers=tuple(
+            tuple(names[row] for row in measured if n_ahead[row] == rank)
+            for rank in sorted({n_ahead[row] for row in measured})
+        ),
         swapped=tuple(
             (names[better], names[worse], thresholds[nearest[behind[better, worse].argmax()]])
             for better, worse in sorted(reversed_pairs, key=sorted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import sqrt
 from typing import Any
 
@@ -22,39 +22,54 @@ TELLING = 20
 
 def verdict(comparison: Comparison) -> Recommendation:
     """Which retriever is best in the first metric, or that the data does not say."""
-    leader = comparison.leader
+    leader, metric = comparison.leader, comparison.primary
+    if not comparison.retrievers:
+        return _nobody_left(comparison)
     if len(comparison.retrievers) < 2:
-        return _too_few(comparison)
+        return _only_one(comparison)
     if leader is None:
         return _nobody(comparison)
-    if comparison.overall.found_nothing(comparison.primary):
-        return _nothing_found(comparison)
-    return _between(comparison, leader)
+    if not comparison.overall.found_nothing(metric):
+        return _between(comparison, leader)
+    # The first metric is 0 for all, and maybe every other one too.
+    nothing = not any(map(comparison.overall.finds, comparison.retrievers))
+    text = message(
+        "None found anything: {metric} is 0 for {every}, and so none is better. Look at the "
+        "gold and the matcher first; kragx explain shows how near each document came."
+        if nothing
+        else "{metric} is 0 for {every}, and so none is better in it.",
+        metric=metric,
+        every=every(comparison),
+    )
+    return Recommendation("no_winner", text, False, {"metric": metric, "nothing_found": nothing})
 
 
-def _too_few(comparison: Comparison) -> Recommendation:
-    """There is nobody to compare, or nobody else."""
-    failed, best = comparison.not_comparable, comparison.best
-    nothing = any(failure.nothing for failure in comparison.failures)
-    if not comparison.retrievers:
-        text = message(
-            "Every retriever failed or returned nothing, so there is nothing to compare."
-            if nothing
-            else "Every retriever failed, so there is nothing to compare."
-            if len(failed) > 1
-            else "The retriever {name} failed, so there is nothing to compare.",
-            name=failed[0],
-        )
-        values = {"metric": comparison.primary, "failed": list(failed)}
-        return Recommendation("no_winner", text, False, values)
+def _nobody_left(comparison: Comparison) -> Recommendation:
+    """Nobody can be compared."""
+    failed = comparison.not_comparable
+    text = message(
+        "Every retriever failed or returned nothing, so there is nothing to compare."
+        if any(failure.nothing for failure in comparison.failures)
+        else "Every retriever failed, so there is nothing to compare."
+        if len(failed) > 1
+        else "The retriever {name} failed, so there is nothing to compare.",
+        name=failed[0],
+    )
+    values = {"metric": comparison.primary, "failed": list(failed)}
+    return Recommendation("no_winner", text, False, values)
+
+
+def _only_one(comparison: Comparison) -> Recommendation:
+    """There is nobody else to compare."""
+    failed = comparison.not_comparable
     text = message(
         "There is one retriever, and so nothing to choose between; another, or earlier results "
         "(--earlier), can be set against it."
         if not failed
         else "Only {best} can be compared, as {lost} failed or returned nothing."
-        if nothing
+        if any(failure.nothing for failure in comparison.failures)
         else "Only {best} can be compared, as {lost} failed.",
-        best=best,
+        best=comparison.best,
         lost=listed(failed),
     )
     return Recommendation("one_retriever", text, False, {"failed": list(failed)})
@@ -92,25 +107,37 @@ def _between(comparison: Comparison, leader: Leader) -> Recommendation:
         "next": rival.against,
         **_values_of(rival, "difference_"),
     }
-    if not leader.decided:
-        text = joined(" ", [_undecided(leader, rival, best.text), *_beaten(leader)])
-        if leader.tested:
-            n_needed, many_more = needed_queries(comparison, rival)
-            text = joined(" ", [text, needed_text(n_needed, rival.n, many_more=many_more)])
-            values["queries_needed"], values["queries_needed_at_most"] = n_needed
-            values["many_more"] = many_more
-        return Recommendation("no_winner", text, False, values)
-    opposite = _opposite(comparison, leader)
-    values["opposite"] = [
-        {
-            "metrics": [difference.metric for difference in of_rival],
-            "retriever": name,
-            **_values_of(of_rival[0]),
-        }
-        for name, of_rival in opposite.items()
-    ]
-    text = joined(" ", [_use(comparison, best, rival), *map(_opposed, opposite.values())])
-    return Recommendation("winner", text, True, values)
+    if leader.decided:
+        opposite = _opposite(comparison, leader)
+        values["opposite"] = [
+            {
+                "metrics": [difference.metric for difference in of_rival],
+                "retriever": name,
+                **_values_of(of_rival[0]),
+            }
+            for name, of_rival in opposite.items()
+        ]
+        text = joined(" ", [_use(comparison, best, rival), *map(_opposed, opposite.values())])
+        return Recommendation("winner", text, True, values)
+    texts = [_undecided(leader, rival, best.text)]
+    beaten = [difference for difference in leader.differences if difference.decided]
+    if leader.tested and beaten:
+        texts += [
+            message(
+                "{best} is better than {names}: the {difference}."
+                if len(beaten) == 1
+                else "{best} is better than {names}.",
+                best=leader.best,
+                names=listed([difference.against for difference in beaten]),
+                difference=beaten[0].text,
+            )
+        ]
+    if leader.tested:
+        n_needed, many_more = needed_queries(comparison, rival)
+        values["queries_needed"], values["queries_needed_at_most"] = n_needed
+        values["many_more"] = many_more
+        texts += [needed_text(n_needed, rival.n, many_more=many_more)]
+    return Recommendation("no_winner", joined(" ", texts), False, values)
 
 
 def _use(comparison: Comparison, best: Estimate, rival: Difference) -> str:
@@ -136,27 +163,15 @@ def _use(comparison: Comparison, best: Estimate, rival: Difference) -> str:
     )
 
 
-def leak_of(comparison: Comparison, retriever: str | None) -> str | None:
+def leak_of(comparison: Comparison, retriever: str) -> str | None:
     """The first metric by which a retriever finds what must not be found; None without one."""
-    # What is not known may be clean, so the least that it may be is looked at.
-    for metric, mean in comparison.overall.means.get(retriever or "", {}).items():
-        if definition_of(metric).reads_forbidden and (mean.least or 0) > 0:
-            return metric
-    return None
-
-
-def _beaten(leader: Leader) -> Iterator[str]:
-    """Whom the best is better than for certain, though it ties with others."""
-    beaten = [difference for difference in leader.differences if difference.decided]
-    if leader.tested and beaten:
-        yield message(
-            "{best} is better than {names}: the {difference}."
-            if len(beaten) == 1
-            else "{best} is better than {names}.",
-            best=leader.best,
-            names=listed([difference.against for difference in beaten]),
-            difference=beaten[0].text,
-        )
+    leaks = (
+        metric
+        for metric, mean in comparison.overall.means.get(retriever, {}).items()
+        # What is not known may be clean, so the least that it may be is looked at.
+        if definition_of(metric).reads_forbidden and (mean.least or 0) > 0
+    )
+    return next(leaks, None)
 
 
 def _values_of(difference: Difference, prefix: str = "") -> dict[str, float | None]:
@@ -166,21 +181,6 @@ def _values_of(difference: Difference, prefix: str = "") -> dict[str, float | No
         f"{prefix}high": difference.high,
         "p_adjusted": difference.p_adjusted,
     }
-
-
-def _nothing_found(comparison: Comparison) -> Recommendation:
-    """The first metric is 0 for all, and maybe every other one too."""
-    metric, view = comparison.primary, comparison.overall
-    nothing = not any(view.finds(name) for name in view.means)
-    text = message(
-        "None found anything: {metric} is 0 for {every}, and so none is better. Look at the "
-        "gold and the matcher first; kragx explain shows how near each document came."
-        if nothing
-        else "{metric} is 0 for {every}, and so none is better in it.",
-        metric=metric,
-        every=every(comparison),
-    )
-    return Recommendation("no_winner", text, False, {"metric": metric, "nothing_found": nothing})
 
 
 def by_depth(comparison: Comparison, *names: str) -> list[tuple[float, bool, str]]:
@@ -203,22 +203,22 @@ def _opposite(comparison: Comparison, leader: Leader) -> dict[str, list[Differen
     """
     opposite: dict[str, list[Difference]] = {}
     for metric, rival in comparison.overall.leaders.items():
-        if metric != leader.metric and "second" not in definition_of(metric).unit:
-            for difference in rival.differences:
-                if difference.against == leader.best and difference.decided:
-                    opposite.setdefault(rival.best, []).append(difference)
+        is_time = "second" in definition_of(metric).unit
+        for difference in () if is_time or metric == leader.metric else rival.differences:
+            if difference.against == leader.best and difference.decided:
+                opposite.setdefault(rival.best, []).append(difference)
     return opposite
 
 
 def _opposed(differences: Sequence[Difference]) -> str:
-    first, metrics = differences[0], [difference.metric for difference in differences]
+    first = differences[0]
     return message(
         "But {retriever} is better than it in {metric}: the {difference}."
-        if len(metrics) == 1
+        if len(differences) == 1
         else "But {retriever} is better than it in {metrics}: in {metric} the {difference}.",
         retriever=first.retriever,
         metric=first.metric,
-        metrics=listed(metrics),
+        metrics=listed([difference.metric for difference in differences]),
         difference=first.text,
     )
 
@@ -239,6 +239,20 @@ def _undecided(leader: Leader, rival: Difference, best: str) -> str:
             metric=leader.metric,
             value=best,
         )
+    # What keeps the best value from making its retriever the best.
+    ties = [name for name in leader.tied if name not in leader.shared]
+    reason = message(
+        "it is a run's own number, which is not tested"
+        if not leader.tested
+        else "cannot be told from each other"
+        if not ties
+        else "cannot be told from {ties}: the {difference}"
+        if ties == [rival.against]
+        else "cannot be told from {ties}; to {rival} the {difference}",
+        ties=listed(ties) if ties else "",
+        rival=rival.against,
+        difference=rival.text,
+    )
     return message(
         "The data does not say which retriever is best in {metric}: {names} have the best value, "
         "{value}, but {reason}."
@@ -248,24 +262,7 @@ def _undecided(leader: Leader, rival: Difference, best: str) -> str:
         metric=leader.metric,
         names=listed(leader.shared),
         value=best,
-        reason=_why_undecided(leader, rival),
-    )
-
-
-def _why_undecided(leader: Leader, rival: Difference) -> str:
-    """What keeps the best value from making its retriever the best."""
-    ties = tuple(name for name in leader.tied if name not in leader.shared)
-    return message(
-        "it is a run's own number, which is not tested"
-        if not leader.tested
-        else "cannot be told from each other"
-        if not ties
-        else "cannot be told from {ties}: the {difference}"
-        if ties == (rival.against,)
-        else "cannot be told from {ties}; to {rival} the {difference}",
-        ties=listed(ties) if ties else "",
-        rival=rival.against,
-        difference=rival.text,
+        reason=reason,
     )
 
 

@@ -10,8 +10,9 @@ from scipy.stats import beta
 
 from kragx import Doc, Gold, GoldDataset, Query, Retrieved, Run, compare, evaluate
 from kragx.comparison import Results, RetrieverScores, check_gates
+from kragx.comparison.aligned import Column
 from kragx.comparison.compare_retrievers import best_first
-from kragx.comparison.comparison import Settings
+from kragx.comparison.estimates import Settings
 from kragx.comparison.gate_conditions import parse_gates
 from kragx.evaluation.presenting import mean_cell
 from tests.leaks import leaking
@@ -138,8 +139,16 @@ def test_what_was_read_back_has_the_same_limits():
         },
     }
     read = RetrieverScores.read(row, {})
-    assert read.n_open("leak@2") == 4
-    assert read.doubt("leak@2") == pytest.approx(one.doubt("leak@2"))
+    column, again = (Column.of(scores, "leak@2", None) for scores in (one, read))
+    assert again.n_open == 4
+    assert again.doubt == pytest.approx(column.doubt)
+
+
+def test_the_interval_of_a_share_that_is_open_is_that_of_the_evaluation():
+    """What is not known may be clean, so it puts the lower end lower, and never higher."""
+    one, two = (evaluated(name, 3, n_open=7, metrics=("leaked@2",)) for name in ("one", "two"))
+    mean = compare([one, two]).overall.means["one"]["leaked@2"]
+    assert (mean.low, mean.high) == pytest.approx(one.intervals["leaked@2"])
 
 
 @pytest.mark.parametrize("n_open", [0, 3])

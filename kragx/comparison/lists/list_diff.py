@@ -13,7 +13,7 @@ from kragx.comparison.advice import Failures
 from kragx.comparison.gate_conditions import Gate, conditions_by_metric, read_condition
 from kragx.comparison.gates import GateResult, gates_parts
 from kragx.comparison.lists.question_diff import By, Identity, QuestionDiff
-from kragx.data import Doc, Query, Run
+from kragx.data import Query, Run
 from kragx.data.gold import cut
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import HIDDEN, jsonable_fields
@@ -101,9 +101,8 @@ class ListDiff(Result):
     @property
     def most_changed(self) -> list[QuestionDiff]:
         """The questions whose lists differ, the least alike first, then the most asked."""
-        changed = [
-            question for question in self.questions if question.is_equal(self.ks[-1]) is False
-        ]
+        k = self.ks[-1]
+        changed = (question for question in self.questions if question.is_equal(k) is False)
         return sorted(changed, key=lambda question: (question.overlap(), -question.weight))
 
     def describe(self) -> Iterator[Part]:
@@ -160,10 +159,6 @@ class ListDiff(Result):
                 yield message("{name} returned nothing for any question", name=name)
         yield from self._identity_remarks()
         yield from self.left_out
-        yield from self._missing_remarks()
-
-    def _missing_remarks(self) -> Iterator[str]:
-        """Which of the results lack questions, or are one run of several."""
         for side, name in self._sides:
             if n := self.counts[f"n_missing_{side}"]:
                 yield message(
@@ -257,11 +252,7 @@ class ListDiff(Result):
         return Table(["", *(f"@{k}" for k in self.ks)], rows, note=joined("; ", [note, weighted]))
 
     def _changed(self, changed: list[QuestionDiff]) -> Table:
-        heads = [
-            message("changed most"),
-            message("question"),
-            *[message("asks")] * self.is_weighted,
-        ]
+        asks = [message("asks")] * self.is_weighted
         rows = [
             [
                 visible(question.query.id),
@@ -272,7 +263,8 @@ class ListDiff(Result):
             ]
             for question in changed[:SHOWN]
         ]
-        columns = [*heads, "rbo", message("came"), message("went"), message("other rank")]
+        words = [message("changed most"), message("question"), *asks]
+        columns = [*words, "rbo", message("came"), message("went"), message("other rank")]
         more = len(changed) - SHOWN
         note = message("and {n} more", n=more) if more > 0 else ""
         return Table(columns, rows, words=2, note=note)
@@ -322,7 +314,11 @@ def diff_lists(
     conditions = [*_conditions(gates)]
     left_out = tuple(query.id for query in queries if query.id in reworded)
     queries = [query for query in queries if query.id not in reworded]
-    sides = [(_documents(old, query), _documents(new, query)) for query in queries]
+    old_lists, new_lists = (
+        {name: answer.documents for name, answer in run.results.items() if answer.error is None}
+        for run in (old, new)
+    )
+    sides = [(old_lists.get(query.id), new_lists.get(query.id)) for query in queries]
     pairs = [(before, after) for before, after in sides if before is not None and after is not None]
     if not pairs:
         words = f"; other words stand under {len(left_out)} of their ids" if left_out else ""
@@ -345,7 +341,7 @@ def diff_lists(
         for query, pair in zip(queries, sides)
     )
     depths = {*_depths(ks, diffs)}
-    depths |= {int(match[1]) for gate in conditions if (match := _measure(gate)) and match[1]}
+    depths |= {int(gate.metric.partition("@")[2]) for gate in conditions if "@" in gate.metric}
     diff = ListDiff(
         old.name,
         new.name,
@@ -359,11 +355,6 @@ def diff_lists(
     )
     diff = replace(diff, counts=_counts(diff, old, new), mean=_means(diff))
     return replace(diff, gates=tuple(_held(gate, diff) for gate in conditions))
-
-
-def _documents(run: Run, query: Query) -> tuple[Doc, ...] | None:
-    answer = run.results.get(query.id)
-    return None if answer is None or answer.error is not None else answer.documents
 
 
 def _depths(ks: Sequence[int] | None, diffs: Sequence[QuestionDiff]) -> Sequence[int]:
@@ -382,18 +373,15 @@ def _means(diff: ListDiff) -> dict[str, float | None]:
     # Of all questions, also those without two lists: who is asked more often stays so.
     weights = question_weights(asks, np.ones_like(asks))
     rows = [row for row, question in enumerate(diff.questions) if question.is_known]
-    known = [diff.questions[row] for row in rows]
+    questions = [diff.questions[row] for row in rows]
     values: dict[str, list[Any]] = {
-        f"unchanged@{k}": [question.is_equal(k) for question in known] for k in diff.ks
+        **{f"unchanged@{k}": [question.is_equal(k) for question in questions] for k in diff.ks},
+        **{f"jaccard@{k}": [question.jaccard(k) for question in questions] for k in diff.ks},
+        "rbo": [question.overlap() for question in questions],
     }
-    values |= {f"jaccard@{k}": [question.jaccard(k) for question in known] for k in diff.ks}
-    values |= {"rbo": [question.overlap() for question in known]}
-    return {
-        name: weighted_mean(
-            np.array(column, np.float64), None if weights is None else weights[rows]
-        )
-        for name, column in values.items()
-    }
+    weights = None if weights is None else weights[rows]
+    columns = {name: np.array(column, np.float64) for name, column in values.items()}
+    return {name: weighted_mean(column, weights) for name, column in columns.items()}
 
 
 def _counts(diff: ListDiff, old: Run, new: Run) -> dict[str, float]:
@@ -403,12 +391,13 @@ def _counts(diff: ListDiff, old: Run, new: Run) -> dict[str, float]:
         counts["n_asks"] = sum(question.weight for question in known)
     ids = {question.query.id for question in diff.questions}
     for side, run in (("old", old), ("new", new)):
-        # A question that fails in a later run alone has a list here, and did not fail.
-        first = replace(run, reruns=())  # of several runs
-        counts[f"n_failed_{side}"] = len(ids & first.failures.keys())
-        counts[f"n_missing_{side}"] = len(ids - run.results.keys())
-        counts[f"n_extra_{side}"] = len(run.results.keys() - ids.union(diff.reworded))
-        counts[f"n_runs_{side}"] = len(run.every)
+        # Of several runs the first: a question that fails in a later one alone has a list here.
+        counts |= {
+            f"n_failed_{side}": len(ids & replace(run, reruns=()).failures.keys()),
+            f"n_missing_{side}": len(ids - run.results.keys()),
+            f"n_extra_{side}": len(run.results.keys() - ids.union(diff.reworded)),
+            f"n_runs_{side}": len(run.every),
+        }
     for k in diff.ks:
         counts[f"documents@{k}"] = sum(len(question.numbers[1][:k]) for question in known)
         moves = np.sum([question.counts(k) for question in known], axis=0).tolist()
@@ -428,16 +417,13 @@ def _failures(
             yield Failures(run.name, len(failed), len(queries), first, max_failed, ids)
 
 
-def _measure(gate: Gate) -> re.Match[str] | None:
-    return _MEASURE.fullmatch(gate.metric)
-
-
 def _conditions(gates: Sequence[str]) -> Iterator[Gate]:
     """The gates of a command line; a `UsageError` names what is none."""
     for measure, texts in conditions_by_metric(gates).items():
         for text in texts:
             gate = read_condition("--gate", measure, text)
-            if gate is None or _measure(gate) is None or gate.sign is None or gate.surely:
+            is_measure = _MEASURE.fullmatch(measure) is not None
+            if gate is None or not is_measure or gate.sign is None or gate.surely:
                 raise UsageError(
                     "--gate {measure}: {text!r} is no condition here",
                     remedy="write for example unchanged@5: >= 0.8; jaccard@5 and rbo can be held "

@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -82,11 +82,11 @@ class QuestionDiff:
         old, new = (
             {item: rank for rank, item in enumerate(_distinct(side), 1)} for side in self.numbers
         )
-        pairs = (RankMove(old.get(item), new.get(item)) for item in {**new, **old})
         return tuple(
             move
-            for move in pairs
-            if move.old != move.new and any(_is_within(rank, k) for rank in move)
+            for item in {**new, **old}
+            if (move := RankMove(old.get(item), new.get(item))).old != move.new
+            and any(_is_within(rank, k) for rank in move)
         )
 
     def sorted_moves(self, k: int) -> tuple[list[RankMove], list[RankMove], list[RankMove]]:
@@ -94,18 +94,22 @@ class QuestionDiff:
         kinds: tuple[list[RankMove], list[RankMove], list[RankMove]] = [], [], []
         # Most lists of two versions are the same, and ranks are dear to look up.
         for move in () if self.is_equal(k) else self.moves(k):
-            kind = 0 if not _is_within(move.old, k) else 1 if not _is_within(move.new, k) else 2
-            kinds[kind].append(move)
+            kinds[
+                0 if not _is_within(move.old, k) else 1 if not _is_within(move.new, k) else 2
+            ].append(move)
         return kinds
 
-    def counts(self, k: int) -> tuple[int, int, int]:
+    def counts(self, k: int) -> tuple[int, ...]:
         """How many of the first k came, went, and moved within them."""
-        came, went, moved = self.sorted_moves(k)
-        return len(came), len(went), len(moved)
+        return tuple(map(len, self.sorted_moves(k)))
 
     def plain(self, k: int) -> dict[str, Any]:
         """What changed within the first k, as plain values; documents are named by their ranks."""
         came, went, moved = self.sorted_moves(k)
+        old, new = (
+            [doc.id or cut(doc.text or "", 80) for doc in (side or ())[:k]]
+            for side in (self.old, self.new)
+        )
         return {
             "query_id": self.query.id,
             "query": self.query.text,
@@ -114,13 +118,9 @@ class QuestionDiff:
             "came": [move.new for move in came],
             "went": [move.old for move in went],
             "moved": [list(move) for move in moved],
-            "old": [_name(doc) for doc in (self.old or ())[:k]],
-            "new": [_name(doc) for doc in (self.new or ())[:k]],
+            "old": old,
+            "new": new,
         }
-
-
-def _name(doc: Doc) -> str:
-    return doc.id or cut(doc.text or "", 80)
 
 
 def _is_within(rank: int | None, k: int | None) -> bool:
@@ -164,20 +164,17 @@ def rank_biased_overlap(
     s, n_longer = len(shorter), len(longer)
     if not s:
         return float(not n_longer)
-    seen_shorter, seen_longer = set[Hashable](), set[Hashable]()
-    common, common_at_s, total = 0, 0, 0.0
-    for depth, item in enumerate(longer, 1):
-        # The shorter list is taken up first, so an item at the same depth of both counts once.
-        if depth <= s:
-            seen_shorter.add(shorter[depth - 1])
-            common += shorter[depth - 1] in seen_longer
-        seen_longer.add(item)
-        common += item in seen_shorter
-        if depth == s:
-            common_at_s = common
-        beyond = common_at_s * (depth - s) / s if depth > s else 0.0
-        total += (common + beyond) / depth * p**depth
-    tail = (common - common_at_s) / n_longer + common_at_s / s
+    rank_of = {item: rank for rank, item in enumerate(shorter, 1)}
+    # At which depth of both a common item is seen in both.
+    meeting = Counter(
+        max(rank, rank_of[item]) for rank, item in enumerate(longer, 1) if item in rank_of
+    )
+    common = [0, *accumulate(meeting[depth] for depth in range(1, n_longer + 1))]
+    total = 0.0
+    for depth in range(1, n_longer + 1):
+        beyond = common[s] * (depth - s) / s if depth > s else 0.0
+        total += (common[depth] + beyond) / depth * p**depth
+    tail = (common[-1] - common[s]) / n_longer + common[s] / s
     return (1 - p) / p * total + tail * p**n_longer
 
 
@@ -193,8 +190,8 @@ def jaccard(old: Sequence[Hashable], new: Sequence[Hashable]) -> float:
 
     Source: P. Jaccard, Étude comparative de la distribution florale, 1901.
     """
-    left, right = set(old), set(new)
-    return len(left & right) / len(left | right) if left or right else 1.0
+    either = {*old, *new}
+    return len({*old} & {*new}) / len(either) if either else 1.0
 
 
 By = Literal["id", "text", "overlap"]
@@ -247,44 +244,45 @@ class Identity:
             DataError: nothing tells them: the one has ids alone, the other texts alone.
             UsageError: `by` needs what one of them lacks.
         """
-        has_docs = [any(pair[side] for pair in pairs) for side in (0, 1)]
-        if any(has_docs) and not all(has_docs):
-            filled = has_docs.index(True)
-            identity = cls.of([(pair[filled], pair[filled]) for pair in pairs], by, fields)
+        filled = [side for side in (0, 1) if any(pair[side] for pair in pairs)]
+        if len(filled) == 1:
+            identity = cls.of([(pair[filled[0]], pair[filled[0]]) for pair in pairs], by, fields)
             return replace(identity, is_exact=True, n_shared=0)  # empty lists alone are equal
         (old_ids, old_has_text), (new_ids, new_has_text) = (
             _texts_by_id(pair[side] for pair in pairs) for side in (0, 1)
         )
         both_named, both_texts = bool(old_ids and new_ids), old_has_text and new_has_text
-        if any(has_docs) and not both_named and not both_texts:
+        if filled and not both_named and not both_texts:
             raise DataError(
                 "the versions have neither ids nor texts in common, so nothing tells their "
                 "documents",
                 remedy="give one of them the ids or the texts of the other's documents",
             )
-        # An id that means another text in the new version tells nothing: both are looked at.
-        shared = old_ids.keys() & new_ids.keys()
-        same = {name for name in shared if not both_texts or old_ids[name] == new_ids[name]}
-        n_edited = len(shared) - len(same)
-        both_have = {*old_ids.values()} & {*new_ids.values()} - {None}
-        n_renamed = len(both_have - {old_ids[name] for name in same})
         if by not in (None, *get_args(By)):
             raise UsageError(
                 "by: {by!r} is unknown; {hint}", by=by, hint=nearest(str(by), get_args(By))
             )
-        if by is None:
-            # Chunks that were counted anew share ids by accident; one true meeting tells them
-            # apart.
-            meet = same or not both_texts
-            by = "text" if not both_named else "id" if meet else "overlap"
-        elif any(has_docs) and not (both_named if by == "id" else both_texts):
+        if by and filled and not (both_named if by == "id" else both_texts):
             lacking = "ids" if by == "id" else "texts"
             raise UsageError(
                 "by: {by} compares {lacking}, which a version lacks", by=by, lacking=lacking
             )
-        unnamed = not (old_ids or new_ids)
-        is_exact = old_has_text == new_has_text if by == "id" else by == "text" and unnamed
-        return cls(by, tuple(fields), is_exact, len(shared), n_edited, both_texts, n_renamed)
+        # An id that means another text in the new version tells nothing: both are looked at.
+        shared = old_ids.keys() & new_ids.keys()
+        same = {name for name in shared if not both_texts or old_ids[name] == new_ids[name]}
+        texts = {*old_ids.values()} & {*new_ids.values()} - {None}
+        # Chunks that were counted anew share ids by accident; one true meeting tells them apart.
+        by = by or ("text" if not both_named else "id" if same or not both_texts else "overlap")
+        is_unnamed = not (old_ids or new_ids)
+        return cls(
+            by,
+            tuple(fields),
+            is_exact=old_has_text == new_has_text if by == "id" else by == "text" and is_unnamed,
+            n_shared=len(shared),
+            n_edited=len(shared) - len(same),
+            n_renamed=len(texts - {old_ids[name] for name in same}),
+            reads_texts=both_texts,
+        )
 
     def numbers(self, pairs: Sequence[Pair]) -> Iterator[Numbers]:
         """The documents of each question by number, the same for the same document."""
@@ -292,11 +290,9 @@ class Identity:
             yield from _by_overlap(pairs)
             return
         for old, new in pairs:
-            number_of: dict[Hashable, int] = {}
-            before, after = (
-                tuple(number_of.setdefault(self._key(doc), len(number_of)) for doc in side)
-                for side in (old, new)
-            )
+            keys = [[self._key(doc) for doc in side] for side in (old, new)]
+            number_of = {key: number for number, key in enumerate(dict.fromkeys(keys[0] + keys[1]))}
+            before, after = (tuple(number_of[key] for key in side) for side in keys)
             yield before, after
 
     def _key(self, doc: Doc) -> Hashable:
@@ -316,14 +312,10 @@ class Identity:
 
 def _texts_by_id(lists: Iterator[Sequence[Doc]]) -> tuple[dict[str, str | None], bool]:
     """The text of each id where it stands first, and whether any document has a text."""
-    texts: dict[str, str | None] = {}
-    has_text = False
-    for doc in chain.from_iterable(lists):
-        has_text = has_text or doc.text is not None
-        if doc.id is not None:
-            # Where one id has two texts in a version, the first one is what its lists mean.
-            texts.setdefault(doc.id, composed(doc.text))
-    return texts, has_text
+    docs = [*chain.from_iterable(lists)]
+    # Where one id has two texts in a version, the first one is what its lists mean.
+    texts = {doc.id: composed(doc.text) for doc in reversed(docs) if doc.id is not None}
+    return texts, any(doc.text is not None for doc in docs)
 
 
 def _by_overlap(pairs: Sequence[Pair]) -> Iterator[Numbers]:

@@ -1,6 +1,7 @@
 """How sure a number is. Arrays in, arrays out; the query is the unit."""
 
 from kragx.comparison.statistics.evidence import (
+    Rows as Rows,
     deciding as deciding,
     difference_interval as difference_interval,
     effect_sizes as effect_sizes,
@@ -15,7 +16,6 @@ from kragx.comparison.statistics.randomisation_tests import (
     NO_FAMILY as NO_FAMILY,
     Family as Family,
     Flipped as Flipped,
-    Rows as Rows,
     behind_best as behind_best,
     paired_tests as paired_tests,
     sign_flip_p as sign_flip_p,

@@ -8,7 +8,7 @@ asked.
 
 import warnings
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from math import ceil
 from statistics import NormalDist
@@ -43,6 +43,20 @@ def of_rows(weights: Floats | None, rows: Rows | None) -> Floats | None:
     return part if part.size and (np.ptp(part) > 0 or not part.any()) else None
 
 
+def rows_of(ids: Sequence[str], target: Sequence[str]) -> Rows | None:
+    """Where some ids stand among others, each of which does; None where they are these."""
+    # None instead of all rows: values are then used as they are, without a copy.
+    if ids == target:
+        return None
+    row_of = {query_id: row for row, query_id in enumerate(target)}
+    return np.array([row_of[query_id] for query_id in ids], np.intp)
+
+
+def ids_at(ids: Sequence[str], rows: Rows) -> Sequence[str]:
+    """The ids of some rows."""
+    return tuple(map(ids.__getitem__, rows.tolist()))
+
+
 def scaled(weights: Floats) -> Floats:
     """Weights of which the greatest is 1, so that weighted differences stay within their range."""
     shares: Floats = weights / weights.max(initial=0.0) if weights.any() else weights
@@ -68,14 +82,13 @@ def weighted_means(values: Floats, weights: Floats | None) -> Floats:
     As the mean of as many values where weights are alike, to the last bit.
     """
     present = ~np.isnan(values)
+    means: Floats
     if weights is None:
-        n = present.sum(axis=0)
-        means: Floats = np.where(present, values, 0.0).sum(axis=0) / np.maximum(n, 1)
+        means = np.where(present, values, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
         return means
-    totals = weights @ present
     with np.errstate(divide="ignore", invalid="ignore"):
-        weighted: Floats = weights @ np.where(present, values, 0.0) / totals
-    return weighted
+        means = weights @ np.where(present, values, 0.0) / (weights @ present)
+    return means
 
 
 def linearised(values: Floats, weights: Floats | None) -> Floats:
@@ -90,11 +103,10 @@ def linearised(values: Floats, weights: Floats | None) -> Floats:
 
     Source: W. Cochran, Sampling Techniques, 1977, section 6.3.
     """
-    if weights is None or not weights.any():
-        return values
-    means = weighted_means(values, weights)
-    result: Floats = means + (weights / weights.mean())[:, None] * (values - means)
-    return result
+    if weights is not None and weights.any():
+        means = weighted_means(values, weights)
+        values = means + (weights / weights.mean())[:, None] * (values - means)
+    return values
 
 
 def signed(columns: Iterable[Floats], weights: Floats | None) -> Iterable[Floats]:
@@ -130,13 +142,11 @@ def enough(share: float, confidence: float = CONFIDENCE, *, exact: bool = False)
     def suffices(n: int) -> bool:
         return unseen(n, confidence, exact=exact) <= share
 
-    if share <= 0:
-        return None
     # It falls with n, so doubling and then halving looks at few n of millions.
     n = 1
-    while not suffices(n):
+    while share > 0 and not suffices(n):
         n *= 2
-    return bisect_left(range(n), True, lo=n // 2, key=suffices)
+    return bisect_left(range(n), True, lo=n // 2, key=suffices) if share > 0 else None
 
 
 def sure_bounds(
@@ -343,16 +353,14 @@ def difference_interval(
     Source: T. Hesterberg, What Teachers Should Know About the Bootstrap, 2015, section 4.6.
     """
     rows = np.flatnonzero(~np.isnan(pairs).any(axis=1))
-    complete, weights = pairs[rows], of_rows(weights, rows)
-    n = len(complete)
+    complete, weights, n = pairs[rows], of_rows(weights, rows), len(rows)
     if n < 3:
         return None
 
     def difference(drawn: Rows) -> float:
         asks = None if weights is None else weights[drawn]
-        numbers = [number(column, asks) for column in complete[drawn].T]
-        first, second = np.array(numbers, np.float64).tolist()
-        return float(first - second)
+        numbers = np.array([number(column, asks) for column in complete[drawn].T], np.float64)
+        return float(numbers[0] - numbers[1])
 
     # Both columns are drawn with the same rows, or what questions share would count twice.
     def work(size: int, child: np.random.SeedSequence) -> Floats:

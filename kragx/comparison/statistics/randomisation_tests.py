@@ -55,10 +55,8 @@ class Family:
         tests = [family for family in families if family.n_tests]
         if not tests:
             return NO_FAMILY
-        return cls(
-            reduce(np.maximum, (family.maxima for family in tests)),
-            sum(family.n_tests for family in tests),
-        )
+        maxima = reduce(np.maximum, (family.maxima for family in tests))
+        return cls(maxima, sum(family.n_tests for family in tests))
 
     def adjusted(self, p: Floats, z: Floats) -> Floats:
         """The p of some of the tests, so that the chance of any false alarm stays bounded.
@@ -171,10 +169,9 @@ def _group_sums(columns: Iterable[Floats], n: int, parts: Sequence[Rows], seed: 
 
     def sums(column: Floats, rows: Rows) -> Floats:
         # Not 0: a column without any value is not tested, and no member of its family.
-        if np.isnan(column[rows]).all():
-            return np.full(GROUPS, np.nan)
+        nothing = np.nan if np.isnan(column[rows]).all() else 0.0
         summed: Floats = np.bincount(group[rows], zeroed(column[rows]), GROUPS).astype(np.float64)
-        return summed
+        return summed + nothing
 
     return np.stack(
         [np.concatenate([sums(column, rows) for rows in parts]) for column in columns], axis=1
@@ -278,8 +275,8 @@ class _PartTests:
             self.extreme += (sums[:, self.many] >= self.least[self.many]).sum(axis=0)
             sums /= self.norm
             for family, members in self.families:
-                of_family = sums if len(self.families) == 1 else sums[:, members]
-                maxima[start : start + step, family] = of_family.max(axis=1) - self.handicap
+                largest = sums[:, members].max(axis=1)
+                maxima[start : start + step, family] = largest - self.handicap
         return maxima
 
     def results(self, count: int) -> Flipped:
@@ -313,6 +310,11 @@ def behind_best(
 ) -> Floats:
     """Whether each column lies behind the best of the others.
 
+    Those that do not are a set that holds the truly best at a stated level. For each column the
+    hypothesis "no other is better in the long run" is tested on its own. It is true of the best, so
+    the best is taken for worse with a chance of at most alpha, however many columns there are, and
+    nothing has to be corrected for which of them happened to come out first.
+
     The statistic of a column is the largest, over the others, of the sum of the other's lead over
     the root of the sum of its squares. If the column is the best, each question's leads might as
     well have had the other sign, all together: p = (b + 1) / (N + 1), where b counts the flips with
@@ -326,6 +328,8 @@ def behind_best(
 
     Returns:
         (m) p of the hypothesis that no other is better, one-sided; small where one is.
+
+    Source: S. Gupta, On some multiple decision rules, Technometrics 7, 1965.
     """
     n, m = values.shape
     if m < 2 or not n:
@@ -333,23 +337,22 @@ def behind_best(
     terms = values if weights is None else values * scaled(weights)[:, None]
     # Sums of products instead of an array of all differences: (m, m), i ahead of j.
     # The norm is of the leads, which all flips keep; so it stands outside of the loop of flips.
-    sums = terms.sum(axis=0)
     squares = np.stack([((terms - terms[:, [j]]) ** 2).sum(axis=0) for j in range(m)], axis=1)
-    leads = sums[:, None] - sums
-    alike = squares <= n * TOLERANCE**2
     # Two that never differ have no lead: 0 over infinity is 0, where 0 over 0 would be NaN.
-    norms = np.where(alike, np.inf, np.sqrt(squares))
-    observed = np.maximum((leads / norms).max(axis=0), 0.0)
+    norms = np.where(squares <= n * TOLERANCE**2, np.inf, np.sqrt(squares))
+
+    def largest(sums: Floats) -> Floats:
+        ahead = [((sums - sums[:, [j]]) / norms[:, j]).max(axis=1) for j in range(m)]
+        statistics: Floats = np.maximum(np.stack(ahead, axis=1), 0.0)
+        return statistics
 
     def work(size: int, child: np.random.SeedSequence) -> Floats:
         # A question's values turn together, for every two settings: their leads hang together.
         signs = np.random.default_rng(child).integers(0, 2, (size, n)) * 2.0 - 1
-        flipped = signs @ terms
-        return np.stack(
-            [((flipped - flipped[:, [j]]) / norms[:, j]).max(axis=1) for j in range(m)], axis=1
-        )
+        return largest(signs @ terms)
 
-    drawn = np.maximum(np.concatenate(list(blocks(max(n, m), count, seed, work))), 0.0)
+    (observed,) = largest(terms.sum(axis=0)[None])
+    drawn = np.concatenate(list(blocks(max(n, m), count, seed, work)))
     extreme = (drawn >= observed * (1 - ROUNDING) - ROUNDING).sum(axis=0)
     return np.where(observed > 0, (extreme + 1) / (count + 1), 1.0)
 
@@ -390,35 +393,31 @@ def worse_parts(
     """
     # Rows without a value are dropped first: they would be shuffled into parts as holes.
     present: Bools = ~np.isnan(values)
-    n, place = int(present.sum()), np.cumsum(present) - 1
-    members = [place[rows[present[rows]]] for rows in parts]
-    sizes = np.array([len(rows) for rows in members])
+    n, member = int(present.sum()), np.zeros((len(values), len(parts)))
+    for column, rows in enumerate(parts):
+        member[rows, column] = 1.0
+    member = member[present]
+    sizes = member.sum(axis=0)
     testable = (sizes > 0) & (sizes < n)
     if not testable.any():
-        unknown = np.full(len(parts), np.nan)
-        return Flipped(unknown, np.zeros(len(parts))), NO_FAMILY
+        return Flipped(np.full(len(parts), np.nan), np.zeros(len(parts))), NO_FAMILY
     weights = of_rows(weights, np.flatnonzero(present))
     points = fixed_point(linearised(values[present, None], weights))[0][:, 0]
     # The deviation of a sum of rows drawn without putting them back.
     deviation = points.std() * np.sqrt(sizes * (n - sizes) / max(n - 1, 1))
     expected, scale = points.mean() * sizes, np.where(deviation > 0, deviation, 1.0)
 
-    def below(sums: Floats) -> Floats:
-        z: Floats = np.where(testable & (deviation > 0), (expected - sums) / scale, 0.0)
-        return np.maximum(z, 0.0)
-
-    observed = below(np.array([points[rows].sum() for rows in members]))
-    member = np.zeros((n, len(parts)))
-    for column, rows in enumerate(members):
-        member[rows, column] = 1.0
+    def below(shuffled: Floats) -> Floats:
+        z = (expected - shuffled @ member) / scale
+        return np.maximum(np.where(testable & (deviation > 0), z, 0.0), 0.0)
 
     def work(size: int, child: np.random.SeedSequence) -> Floats:
         rows = np.broadcast_to(points, (size, n))
-        return below(np.random.default_rng(child).permuted(rows, axis=1) @ member)
+        return below(np.random.default_rng(child).permuted(rows, axis=1))
 
     # A shuffle takes as long as there are rows: of many rows there are fewer.
     shuffles = min(count, max(_LEAST_SHUFFLES, 5 * CELLS // n))
-    drawn = np.concatenate(list(blocks(n, shuffles, seed, work)))
+    observed, drawn = below(points), np.concatenate(list(blocks(n, shuffles, seed, work)))
     extreme = (drawn >= observed * (1 - ROUNDING)).sum(axis=0)
     p = np.where(testable, (extreme + 1) / (len(drawn) + 1), np.nan)
     # Other families have one maximum a flip; fewer shuffles are repeated up to as many.

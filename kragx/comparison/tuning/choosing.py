@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from itertools import accumulate
-from math import sqrt
-from statistics import NormalDist, fmean, median
-from typing import Any, Literal
+from functools import cache
+from statistics import fmean, median
 
 import numpy as np
 
-from kragx.comparison import Failures, Settings, direction, sliced
-from kragx.comparison.scores import interval_kind
+from kragx.comparison import Failures, Settings, sliced
+from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import (
-    CONFIDENCE,
     LEAST,
-    RESAMPLES,
-    SEED,
     TOLERANCE,
-    Interval,
     Rows,
     behind_best,
     deciding,
-    mean_intervals,
     sign_flip_p,
 )
 from kragx.comparison.statistics.evidence import linearised, of_rows, signed, weighted_means
 from kragx.comparison.tuning.grid import Setting, value_label
+from kragx.comparison.tuning.rules import Rules, drawn, excess, halved
 from kragx.comparison.tuning.tuning import Curve, HeldOut, Point, SettingResult, Tuning, Verdict
 from kragx.data import GoldDataset, Run, tokenizer
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import Bools, Floats, MetricSpec, parse
-from kragx.metrics.intervals import student_t, with_exact_limits
 
 _ALIKE = 0.05
 """Sizes and times that differ by less, as a share of the smaller, are equal."""
@@ -62,9 +53,7 @@ def costs_of(runs: Mapping[str, Run], spec: object = None) -> dict[str, Costs]:
     for name, run in runs.items():
         answers = run.results.values()
         times = [answer.seconds for answer in answers if answer.seconds is not None]
-        texts = [
-            [doc.text for doc in answer.documents] for answer in answers if answer.error is None
-        ]
+        texts = [[doc.text for doc in answer.documents] for answer in answers if not answer.error]
         is_known = bool(texts) and not any(None in of_question for of_question in texts)
         sizes = (sum(map(size, of_question)) for of_question in texts if is_known)
         costs[name] = fmean(sizes) if is_known else None, median(times) if times else None
@@ -131,14 +120,12 @@ def tuning_of(
     measured = as_measured(metric, first)
     failed = {failure.retriever: failure.text for failure in failures if not failure.tolerated}
     tried = []
-    for evaluation in evaluations:
-        name = evaluation.name
-        (scores,) = (score for score in evaluation.scores if str(score.spec) == measured)
-        by_id = dict(zip(evaluation.query_ids, scores.values.tolist()))
+    for scores in map(RetrieverScores.of, evaluations):
+        by_id = dict(zip(scores.query_ids, scores.values[measured].tolist()))
         values = np.array([by_id.get(query_id, np.nan) for query_id in first.query_ids])
-        tried.append(Tried(settings[name], name, values, *costs[name], failed.get(name, "")))
-    resampling = statistics.confidence, statistics.resamples, statistics.seed
-    rules = Rules.of(measured, first.match_name, *resampling)
+        why, name = failed.get(scores.name, ""), scores.name
+        tried.append(Tried(settings[name], name, values, *costs[name], why))
+    rules = Rules.of(measured, first.match_name, *statistics.resampling)
     halves = _halves(dataset, slices, first.query_ids, statistics.seed)
     return tuned(tried, rules, halves=halves, weights=first.weights)
 
@@ -146,12 +133,10 @@ def tuning_of(
 def as_measured(metric: str, evaluation: Evaluation) -> str:
     """How an evaluation calls a metric: where a pool is gold, its `rel` is the pool's."""
     spec = parse(metric)
-    names = {str(score.spec): score.spec for score in evaluation.scores}
-    if metric in names:
-        return metric
     rel = spec.options.get("rel")
-    same = spec.with_options(rel=rel)
-    return next(name for name, of in names.items() if of.with_options(rel=rel) == same)
+    specs = [scores.spec for scores in evaluation.scores]
+    pooled = (of for of in specs if of.with_options(rel=rel) == spec.with_options(rel=rel))
+    return metric if metric in map(str, specs) else str(next(pooled))
 
 
 def _halves(
@@ -206,22 +191,23 @@ def tuned(
     """
     compared = [trial for trial in tried if not trial.result.failed]
     n = max((len(trial.values) for trial in tried), default=0)
-    if halves is None:
-        halves = halved(drawn([None] * n, rules.seed), [None] * n)
-    values = np.empty((n, len(compared)))
-    for column, trial in enumerate(compared):
-        values[:, column] = trial.values
+    values = np.array([trial.values for trial in compared]).reshape(len(compared), n).T.copy()
     # A setting that has no value somewhere would be compared on easier questions.
     whole: Bools = np.asarray(~np.isnan(values).any(axis=1))
-    choosing, held_rows = (rows[whole[rows]] for rows in halves)
+    lot = [None] * n
+    first, second = halved(drawn(lot, rules.seed), lot) if halves is None else halves
+    choosing, held_out, every = (
+        (values[rows], of_rows(weights, rows))
+        for rows in (first[whole[first]], second[whole[second]], np.flatnonzero(whole))
+    )
     base = Tuning(
         match=rules.match,
         metric=rules.metric,
         better=rules.better,
         confidence=rules.confidence,
         seed=rules.seed,
-        n_choosing=len(choosing) if compared else 0,
-        n_held_out=len(held_rows) if compared else 0,
+        n_choosing=len(choosing[0]) if compared else 0,
+        n_held_out=len(held_out[0]) if compared else 0,
         verdict="none",
         take=None,
         best=None,
@@ -229,108 +215,97 @@ def tuned(
         held_out=None,
         curves=(),
     )
-    if not compared or not len(choosing):
+    if not compared or not base.n_choosing:
         return base
-    trials = _Trials(
-        compared,
-        rules,
-        *(
-            (values[rows], of_rows(weights, rows))
-            for rows in (choosing, held_rows, np.flatnonzero(whole))
-        ),
+    results = _results(compared, rules, choosing, held_out, every)
+    means = weighted_means(rules.sign * choosing[0], choosing[1])
+    best = int(np.argmax(means))
+    ranked = sorted(range(len(results)), key=lambda place: -means[place])
+    base = replace(
+        base,
+        settings=(*(results[place] for place in ranked), *base.settings),
+        best=compared[best].name,
+        curves=tuple(curves_of([trial.setting for trial in compared], *every, rules)),
     )
-    return trials.tuning(base)
+    n_needed = max(deciding(rules.alpha, rules.resamples) or 0, LEAST)
+    if len(compared) > 1 and (base.n_choosing < n_needed or not base.n_held_out):
+        return replace(base, verdict="too_few")
+    return _chosen(base, compared, means, best, held_out, rules)
 
 
-Part = tuple[Floats, Floats | None]
+Questions = tuple[Floats, Floats | None]
 """(n, m) the values of some questions under each setting, and (n) what the questions weigh."""
 
 
-@dataclass(frozen=True)
-class _Trials:
-    """Settings that are compared, on the questions that choose, those held out, and all of them."""
+def _chosen(
+    base: Tuning,
+    compared: Sequence[Tried],
+    means: Floats,
+    best: int,
+    held_out: Questions,
+    rules: Rules,
+) -> Tuning:
+    """The simplest of those that cannot be told from the best, unless those held out refute it."""
+    # Uncorrected on purpose: the best is tested too, and stays with the level for itself.
+    apart = {result.name for result in base.settings if result.told_apart}
+    alike = [place for place, trial in enumerate(compared) if trial.name not in apart]
+    choice, n = _simplest(alike, compared, means), len(compared)
+    worth, is_refuted = None, False
+    if base.n_held_out:
+        worth, is_refuted = _held_out(held_out, choice, best, compared[choice].name, rules)
+    verdict: Verdict = (
+        "refuted"
+        if is_refuted
+        else "only"
+        if n == 1
+        else "open"
+        if len(alike) == n
+        else "best"
+        if choice == best
+        else "simplest"
+    )
+    take = compared[best if is_refuted else choice].name
+    return replace(base, verdict=verdict, take=take, held_out=worth)
 
-    compared: Sequence[Tried]
-    rules: Rules
-    choosing: Part
-    held_out: Part
-    whole: Part
 
-    @cached_property
-    def means(self) -> Floats:
-        """(m) on the questions that choose; the higher the better."""
-        values, weights = self.choosing
-        return weighted_means(self.rules.sign * values, weights)
-
-    @cached_property
-    def behind(self) -> Floats:
-        """(m) p of no other being better there than each."""
-        return self.rules.behind(*self.choosing)
-
-    def tuning(self, base: Tuning) -> Tuning:
-        """What they say, beside what `base` has."""
-        compared, rules = self.compared, self.rules
-        best, (held_values, _) = int(np.argmax(self.means)), self.held_out
-        results, n = self._results(), len(self.choosing[0])
-        ranked = sorted(range(len(results)), key=lambda place: -self.means[place])
-        curves = curves_of([trial.setting for trial in compared], *self.whole, rules)
-        base = replace(
-            base,
-            settings=(*(results[place] for place in ranked), *base.settings),
-            best=compared[best].name,
-            curves=tuple(curves),
+def _results(
+    compared: Sequence[Tried],
+    rules: Rules,
+    choosing: Questions,
+    held_out: Questions,
+    every: Questions,
+) -> list[SettingResult]:
+    """What each setting came to, held against the others."""
+    front = _front(weighted_means(rules.sign * every[0], every[1]), compared)
+    behind = behind_best(
+        rules.sign * choosing[0], rules.resamples, rules.seed, weights=choosing[1]
+    ).tolist()
+    held_means: list[float | None] = [None] * len(compared)
+    if len(held_out[0]):
+        held_means = weighted_means(*held_out).tolist()
+    return [
+        replace(
+            trial.result,
+            mean=mean,
+            low=low,
+            high=high,
+            held_out=held_means[place],
+            p=behind[place] if len(compared) > 1 else None,
+            told_apart=behind[place] <= rules.alpha,
+            on_front=front[place],
         )
-        n_needed = deciding(rules.alpha, rules.resamples)
-        if len(compared) > 1 and (n < max(n_needed or 0, LEAST) or not len(held_values)):
-            return replace(base, verdict="too_few")
-        # Uncorrected on purpose: the best is tested too, and stays with the level for itself.
-        alike = np.flatnonzero(self.behind > rules.alpha).tolist()
-        choice = _simplest(alike, compared, self.means)
-        worth, is_refuted = None, False
-        if len(held_values):
-            name = compared[choice].name
-            worth, is_refuted = _held_out(held_values, choice, best, name, rules, self.held_out[1])
-        verdict = "refuted" if is_refuted else self._verdict(alike, choice == best)
-        take = compared[best if is_refuted else choice].name
-        return replace(base, verdict=verdict, take=take, held_out=worth)
-
-    def _verdict(self, alike: Sequence[int], is_best: bool) -> Verdict:
-        """What the choice rests on, where the questions held out do not refute it."""
-        n = len(self.compared)
-        return (
-            "only" if n == 1 else "open" if len(alike) == n else "best" if is_best else "simplest"
-        )
-
-    def _results(self) -> list[SettingResult]:
-        """What each setting came to, held against the others."""
-        rules, (held_values, held_weights) = self.rules, self.held_out
-        values, weights = self.whole
-        front = _front(weighted_means(rules.sign * values, weights), self.compared)
-        is_held = len(held_values) > 0
-        held_means = weighted_means(held_values, held_weights) if is_held else self.means
-        means = rules.means(*self.choosing)
-        return [
-            replace(
-                trial.result,
-                mean=mean,
-                low=low,
-                high=high,
-                held_out=float(held_means[place]) if is_held else None,
-                p=float(self.behind[place]) if len(means) > 1 else None,
-                told_apart=bool(self.behind[place] <= rules.alpha),
-                on_front=front[place],
-            )
-            for place, (trial, (mean, low, high)) in enumerate(zip(self.compared, means))
-        ]
+        for place, (trial, (mean, low, high)) in enumerate(zip(compared, rules.means(*choosing)))
+    ]
 
 
 def _held_out(
-    values: Floats, choice: int, best: int, name: str, rules: Rules, weights: Floats | None
+    questions: Questions, choice: int, best: int, name: str, rules: Rules
 ) -> tuple[HeldOut, bool]:
     """What the setting to take is worth on questions that had no part in choosing it.
 
     A simpler one than the best, of this name, is tested there; and whether that refutes it.
     """
+    values, weights = questions
     lead = rules.sign * (values[:, choice] - values[:, best])
     (by,) = weighted_means(lead[:, None], weights).tolist()
     terms = np.stack([*signed([lead], weights)], axis=1)
@@ -343,20 +318,15 @@ def _held_out(
     if choice == best:
         return HeldOut(mean, low, high), False
     pair = linearised(np.stack([rules.sign * column[:, 0], lead], axis=1), weights)
-    shrunk_by = excess(pair[:, 0], pair[:, 1], rules.confidence, kept=not is_refuted)
+    by_test = excess(pair[:, 0], pair[:, 1], rules.confidence, kept=not is_refuted)
     # The end on the flattering side stays, so that both means lie between.
+    lowest, greatest = rules.range or (-np.inf, np.inf)
     if rules.better == "higher":
-        low = None if low is None else low - shrunk_by
+        low = None if low is None else max(low - by_test, lowest)
     else:
-        high = None if high is None else high + shrunk_by
-    if rules.range is not None:
-        low, high = (
-            None if end is None else float(np.clip(end, *rules.range)) for end in (low, high)
-        )
-    difference = rules.sign * by
-    return HeldOut(
-        mean - rules.sign * shrunk_by, low, high, name, difference, p, shrunk_by
-    ), is_refuted
+        high = None if high is None else min(high + by_test, greatest)
+    mean, difference = mean - rules.sign * by_test, rules.sign * by
+    return HeldOut(mean, low, high, name, difference, p, by_test), is_refuted
 
 
 def _costs(compared: Sequence[Tried]) -> list[tuple[list[float], float]]:
@@ -398,145 +368,6 @@ def _front(quality: Floats, compared: Sequence[Tried]) -> list[bool]:
     return list(map(bool, ~np.any(dominates, axis=0)))
 
 
-_NORMAL = NormalDist()
-_DECIMALS = 12
-_HALVINGS = 60
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How settings are held against each other.
-
-    Attributes:
-        metric, match: what the values are of.
-        better: the metric's direction.
-        range: between what its values lie; None where nothing bounds them.
-        confidence: of all that is said.
-        resamples: how many random flips.
-        seed: of flips, and of the lot by which questions are held out.
-    """
-
-    metric: str
-    match: str = ""
-    better: Literal["higher", "lower"] = "higher"
-    range: Interval | None = (0.0, 1.0)
-    confidence: float = CONFIDENCE
-    resamples: int = RESAMPLES
-    seed: int = SEED
-
-    @classmethod
-    def of(cls, metric: str, match: str, *statistics: Any) -> Rules:
-        """By a metric's direction and range; then confidence, resamples and seed."""
-        better: Literal["higher", "lower"] = "lower" if direction(metric) == "lower" else "higher"
-        return cls(metric, match, better, parse(metric).metric.limits, *statistics)
-
-    @property
-    def alpha(self) -> float:
-        """The level."""
-        return 1 - self.confidence
-
-    @property
-    def sign(self) -> float:
-        """What makes higher values the better ones."""
-        return 1.0 if self.better == "higher" else -1.0
-
-    def means(
-        self, values: Floats, weights: Floats | None = None
-    ) -> list[tuple[float, float | None, float | None]]:
-        """Each column's mean with its interval; `weights` (q), None where all are alike."""
-        n, kind = values.shape[1], interval_kind(self.metric)
-        resampling = self.confidence, self.resamples, self.seed
-        ends = mean_intervals(values, [self.range] * n, *resampling, weights=weights)
-        nothing = np.zeros(n, int), np.zeros((2, n))  # what is not known is no value here
-        ends = with_exact_limits(
-            ends, values, [kind] * n, *nothing, self.confidence, weights=weights
-        )
-        return [
-            (mean, None if np.isnan(low) else low, None if np.isnan(high) else high)
-            for mean, low, high in zip(weighted_means(values, weights).tolist(), *ends.tolist())
-        ]
-
-    def behind(self, values: Floats, weights: Floats | None = None) -> Floats:
-        """(m) p of no other column being better than each."""
-        return behind_best(self.sign * values, self.resamples, self.seed, weights=weights)
-
-
-def drawn(strata: Sequence[Hashable], seed: int) -> Rows:
-    """(q) the positions of questions in an order drawn by lot, each beginning of which is fair.
-
-    However many are taken from its start, each stratum has about the share that it has of all.
-
-    Args:
-        strata: (q) what each question belongs to; all equal where there are no slices.
-        seed: the same seed gives the same order.
-    """
-    # The lot does not depend on strata: with other slices each question keeps its number.
-    rng = np.random.default_rng(seed)
-    lot, share = rng.random(len(strata)), np.empty(len(strata))
-    rows_of: dict[Hashable, list[int]] = {}
-    for row, stratum in enumerate(strata):
-        rows_of.setdefault(stratum, []).append(row)
-    for rows in map(np.array, rows_of.values()):
-        shift = rng.random()  # or small strata would all begin at the same place
-        share[rows[np.argsort(lot[rows])]] = (np.arange(len(rows)) + shift) / len(rows)
-    return np.lexsort((lot, share))
-
-
-def halved(order: Rows, strata: Sequence[Hashable]) -> tuple[Rows, Rows]:
-    """The questions that choose and those that are held out; of an odd number one more chooses.
-
-    Within each stratum they take turns, and of odd ones the first gives one more to either side by
-    turns: of two equal strata, which take turns in `order`, neither side would else see but one.
-    """
-    sizes = Counter(strata)
-    odd = accumulate((size % 2 for size in sizes.values()), initial=0)
-    turn = {stratum: before % 2 for stratum, before in zip(sizes, odd)}
-    sides: tuple[list[int], list[int]] = ([], [])
-    for row in order.tolist():
-        sides[turn[strata[row]]].append(row)
-        turn[strata[row]] ^= 1
-    return np.array(sides[0], np.intp), np.array(sides[1], np.intp)
-
-
-def excess(values: Floats, lead: Floats, confidence: float, *, kept: bool) -> float:
-    """How much a setting's mean owes to having passed a test on the same questions.
-
-    The simpler setting stays unless it is told to be worse, so where it stays it is likely to have
-    been lucky, and where it goes the other was: leads are drawn from one side of a line only. The
-    likeliest true lead, given that side, is nearer to it; the mean goes with the lead as their
-    values do.
-
-    Args:
-        values: (n) of the setting that is taken, the higher the better.
-        lead: (n) of the simpler setting over the best: their difference, the higher the better.
-        confidence: of the test.
-        kept: whether the simpler one stays.
-
-    Returns:
-        What to take off the mean, at least 0; 0 where the lead does not vary.
-
-    Source: H. Zhong, R. Prentice, Bias-reduced estimators and confidence intervals for odds ratios
-    in genome-wide association studies, Biostatistics 9, 2008 (the conditional likelihood of what
-    passed a test).
-    """
-    n = len(lead)
-    spread = float(lead.std(ddof=1)) / sqrt(n) if n > 1 else 0.0
-    if spread <= TOLERANCE:
-        return 0.0
-    line, observed = student_t((1 + confidence) / 2, n - 1), float(lead.mean()) / spread
-    # One that stays is no further behind than the line; one that goes is behind, as the other was
-    # best. Which lead is the likeliest is found by halving between these ends.
-    low, high = (-line, max(observed, -line)) if kept else (min(observed, -line), 0.0)
-    target, side = (high, 1) if kept else (low, -1)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        beyond = side * _NORMAL.pdf(line + middle) / _NORMAL.cdf(side * (line + middle))
-        low, high = (middle, high) if middle + beyond < target else (low, middle)
-    slope = float(np.cov(values, lead)[0, 1]) / (n * spread**2)
-    likeliest = low if kept else high
-    return round(max(0.0, slope * spread * (observed - likeliest)), _DECIMALS)
-
-
 def curves_of(
     compared: Sequence[Setting], values: Floats, weights: Floats | None, rules: Rules
 ) -> Iterator[Curve]:
@@ -557,19 +388,14 @@ def curves_of(
     for setting in compared:
         for place, (axis, value) in zip(setting.places, setting.values.items()):
             axes.setdefault((setting.of, axis), {})[value_label(value)] = place
-    # As the grid has them, whichever setting came first.
-    several = {
-        key: sorted(place_of, key=place_of.__getitem__)
-        for key, place_of in axes.items()
-        if len(place_of) > 1
-    }
-    for (name, axis), labels in several.items() if len(values) else ():
-        if not (matched := _matched(compared, name, axis, labels)):
+    for (name, axis), place_of in axes.items():
+        # As the grid has them, whichever setting came first.
+        labels = sorted(place_of, key=place_of.__getitem__)
+        matched = _matched(compared, name, axis, labels)
+        if len(labels) < 2 or not len(values) or not matched:
             continue
-        means = np.stack(
-            [values[:, [columns[label] for columns in matched]].mean(axis=1) for label in labels],
-            axis=1,
-        )
+        columns = ([columns[label] for columns in matched] for label in labels)
+        means = np.stack([values[:, places].mean(axis=1) for places in columns], axis=1)
         rows = zip(labels, rules.means(means, weights))
         points = (Point(label, *mean, len(matched)) for label, mean in rows)
         yield Curve(name, axis, tuple(points))
@@ -581,8 +407,7 @@ def _matched(
     """For each choice of the other axes the columns by the value of this one, if all are there."""
     rest: dict[tuple[tuple[str, str], ...], dict[str, int]] = {}
     for column, setting in enumerate(compared):
-        if setting.of == name:
-            named = {name: value_label(value) for name, value in setting.values.items()}
-            label = named.pop(axis)
+        named = {name: value_label(value) for name, value in setting.values.items()}
+        if setting.of == name and (label := named.pop(axis, None)) is not None:
             rest.setdefault(tuple(named.items()), {})[label] = column
     return [columns for columns in rest.values() if columns.keys() == {*labels}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -81,31 +82,31 @@ def read_grid(grid: object, fixed: Mapping[str, Any] | None = None) -> dict[str,
     if not isinstance(grid, Mapping) or not grid:
         remedy = f"write {{chunk_size: [150, 300]}}, not {shorten(grid)}"
         raise UsageError("for each axis a list of values is expected", field=GRID, remedy=remedy)
-    axes: dict[str, list[Any]] = {}
     for axis, values in grid.items():
         path = f"{GRID}.{axis}"
         if not isinstance(values, list) or not values:
             remedy = f"write [{value_label(values) if values != [] else 'at least one'}]"
             raise UsageError("a list of values is expected", field=path, remedy=remedy)
-        labels = [value_label(value) for value in values]
         # By labels, as 1 and True are equal to Python and two settings to a reader.
-        repeated = next((label for label in labels if labels.count(label) > 1), None)
-        if repeated is not None:
+        labels = Counter(map(value_label, values))
+        if max(labels.values()) > 1:
             raise UsageError(
                 "{repeated} stands there twice",
                 field=path,
                 remedy="leave one out",
-                repeated=repeated,
+                repeated=labels.most_common(1)[0][0],
             )
         if axis in (fixed or {}):
-            text = f"{axis!r} has a value beside the grid too"
-            raise UsageError(text, field=path, remedy="leave out one of the two")
-        axes[str(axis)] = values
-    return axes
+            raise UsageError(
+                f"{axis!r} has a value beside the grid too",
+                field=path,
+                remedy="leave out one of the two",
+            )
+    return {str(axis): values for axis, values in grid.items()}
 
 
 def settings(name: str, axes: Mapping[str, Sequence[Any]]) -> list[Setting]:
-    """Every combination of the axes' values, the last axis changing first."""
+    """Every combination of the axes' values, the last axis changing first; one without axes."""
     numbered = [list(enumerate(values)) for values in axes.values()]
     return [
         Setting(
@@ -119,8 +120,8 @@ def size(axes: Mapping[str, Sequence[Any]]) -> str:
     """How many settings axes make, and why: ``12 settings (chunk_size 3 x k 4)``."""
     count = prod(len(values) for values in axes.values())
     sizes = " x ".join(f"{axis} {len(values)}" for axis, values in axes.items())
-    settings = message("1 setting") if count == 1 else message("{n:,} settings", n=count)
-    return joined(" ", [settings, f"({sizes})" if sizes else ""])
+    total = message("1 setting") if count == 1 else message("{n:,} settings", n=count)
+    return joined(" ", [total, f"({sizes})" if sizes else ""])
 
 
 def has_grid(options: object) -> bool:
@@ -135,7 +136,5 @@ def spread(options: Mapping[str, Any], name: str) -> list[tuple[Setting, dict[st
         UsageError: as of `read_grid`.
     """
     fixed = {key: value for key, value in options.items() if key != GRID}
-    if GRID not in options:
-        return [(Setting(name), fixed)]
-    axes = read_grid(options[GRID], fixed)
+    axes = read_grid(options[GRID], fixed) if GRID in options else {}
     return [(setting, {**fixed, **setting.values}) for setting in settings(name, axes)]

@@ -216,21 +216,19 @@ class Tuning(Result):
 
     def of(self, name: str) -> SettingResult:
         """The setting of a name; KeyError without one."""
-        by_name = {setting.name: setting for setting in self.settings}
-        return by_name[name]
+        return {setting.name: setting for setting in self.settings}[name]
 
     @property
     def sentence(self) -> str:
         """Which to take, and how sure that is."""
-        n = self.n_failed
         failures = message(
             "1 setting failed, and is not compared."
-            if n == 1
+            if self.n_failed == 1
             else "{n} settings failed, and are not compared.",
-            n=n,
+            n=self.n_failed,
         )
         is_open = self.verdict in ("none", "too_few")
-        further = () if is_open else (self._worth, self._test, failures if n else "")
+        further = () if is_open else (self._worth, self._test, failures if self.n_failed else "")
         return joined(" ", (self._choice, *further))
 
     @property
@@ -367,30 +365,29 @@ class Tuning(Result):
             message("median time"),
             message("verdict"),
         ]
-        n_hidden = len(self.settings) - len(shown)
         note = message(
             "≈ not told from the best, ▼ told to be worse (at {confidence:.0%}, the largest "
             "difference of all settings under random signs); ◆ none better in quality, context and "
             "time at once",
             confidence=self.confidence,
         )
+        n_hidden = len(self.settings) - len(shown)
         more = message("and {n} more: --full", n=n_hidden) if n_hidden else ""
-        return Table(
-            columns, [self._row(result) for result in shown], note=joined("; ", (note, more))
-        )
+        return Table(columns, [*map(self._row, shown)], note=joined("; ", (note, more)))
 
     def _row(self, result: SettingResult) -> list[Cell]:
         mark = message("✗ failed") if result.failed else "▼" if result.told_apart else "≈"
-        if result.name == self.best:
-            mark = message("best ≈")
+        mark = message("best ≈") if result.name == self.best else mark
         is_taken = result.name == self.take
         style = "bold" if is_taken else "dim" if result.failed else ""
-        cells: list[str | Cell] = [
-            Cell(number(result.mean), style, interval_text(result.low, result.high)),
+        texts = (
             number(result.held_out),
             "-" if result.tokens is None else f"{result.tokens:.0f}",
             "-" if result.seconds is None else duration(result.seconds),
             joined(" ", (message("take") if is_taken else "", mark, "◆" * result.on_front)),
+        )
+        return [
+            Cell(result.name, style, result.failed, code=True),
+            Cell(number(result.mean), style, interval_text(result.low, result.high)),
+            *(Cell(text, style) for text in texts),
         ]
-        name = Cell(result.name, style, result.failed, code=True)
-        return [name, *(cell if isinstance(cell, Cell) else Cell(cell, style) for cell in cells)]

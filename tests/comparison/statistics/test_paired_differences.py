@@ -199,7 +199,7 @@ def test_verdicts_hold_the_level():
                 settings,
             )
             tests = PairTests(table, table.means())
-            view = tests.overall(tests.families)
+            view = tests.view(tests.families)
             found.append([each.verdict for each in view.differences if each.decided])
     ways = [sum(table.count(way) for table in decided["none"]) for way in ("better", "worse")]
     assert 0.04 <= sum(ways) / one.shape[1] <= 0.057
