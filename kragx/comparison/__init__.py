@@ -11,15 +11,14 @@ from kragx.comparison.compare_retrievers import (
     compare_by_matcher as compare_by_matcher,
     compare_scores,
 )
-from kragx.comparison.comparison import (
+from kragx.comparison.comparison import NO_VALUE as NO_VALUE, Comparison, Slice, View
+from kragx.comparison.estimates import (
     CORRECTIONS as CORRECTIONS,
-    NO_VALUE as NO_VALUE,
-    Comparison,
+    Difference,
+    Estimate,
+    Leader,
     Settings,
-    Slice,
-    View,
 )
-from kragx.comparison.estimates import Difference, Estimate, Leader
 from kragx.comparison.gate_conditions import (
     Gate,
     parse_gates,

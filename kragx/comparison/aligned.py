@@ -10,8 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from kragx.comparison.comparison import Settings
-from kragx.comparison.estimates import Difference, Direction, Estimate, Verdict, definition_of
+from kragx.comparison.estimates import (
+    Difference,
+    Direction,
+    Estimate,
+    Settings,
+    Verdict,
+    definition_of,
+)
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import TOLERANCE, Rows, effect_sizes, sure_bounds, tally
 from kragx.comparison.statistics.evidence import ids_at, of_rows, rows_of, total

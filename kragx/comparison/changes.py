@@ -9,8 +9,8 @@ import numpy as np
 from typing_extensions import Unpack
 
 from kragx.comparison.compare_retrievers import ComparisonDraft, Options, correct_together
-from kragx.comparison.comparison import Comparison, Settings
-from kragx.comparison.estimates import Difference, definition_of
+from kragx.comparison.comparison import Comparison
+from kragx.comparison.estimates import Difference, Settings, definition_of
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.side_by_side import GoldVersions
 from kragx.comparison.statistics import TOLERANCE, Rows

@@ -14,8 +14,8 @@ from typing_extensions import TypedDict, Unpack
 
 from kragx.comparison.advice import Failures, failed_names, failures_of
 from kragx.comparison.aligned import Aligned
-from kragx.comparison.comparison import Comparison, Settings, Slice
-from kragx.comparison.estimates import Families
+from kragx.comparison.comparison import Comparison, Slice
+from kragx.comparison.estimates import Families, Settings
 from kragx.comparison.pair_tests import PairTests
 from kragx.comparison.recommendations import recommend, warnings_of
 from kragx.comparison.scores import Results, RetrieverScores

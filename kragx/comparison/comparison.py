@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from kragx.comparison.advice import Failures, Recommendation, failed_names, with_failures
 from kragx.comparison.estimates import (
@@ -22,24 +22,17 @@ from kragx.comparison.estimates import (
     Direction,
     Estimate,
     Leader,
+    Settings,
     definition_of,
     difference_cell,
     difference_cells,
     family_of,
 )
 from kragx.comparison.side_by_side import GoldVersions
-from kragx.comparison.statistics import (
-    CONFIDENCE,
-    MOST_RESAMPLES,
-    RESAMPLES,
-    SEED,
-    check_confidence,
-)
 from kragx.comparison.threshold_study import Order
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.presenting import bounds_note
 from kragx.evaluation.runs import SeveralRuns, runs_note
-from kragx.ground.errors import UsageError, check_whole, nearest
 from kragx.ground.json_values import HIDDEN, IF_KNOWN
 from kragx.ground.printing import (
     Cell,
@@ -239,58 +232,6 @@ def _is_of_finding(metric: str) -> bool:
     """Whether a metric is above 0 where gold is found, and there alone."""
     definition = definition_of(metric)
     return definition.from_matches is not None and definition.better == "higher"
-
-
-CORRECTIONS = ("family", "none")
-"""How p is adjusted to the number of tests."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How sure is sure.
-
-    Attributes:
-        confidence: of intervals; a difference is decided where its p is at most 1 - confidence.
-        resamples: how many bootstrap resamples, and how many random sign flips.
-        seed: of both.
-        correction: ``family``: the first metric over every two retrievers, which is the question
-            that was asked; all other metrics, and each slice, under each matcher of the report,
-            together; and measured times by themselves. Or ``none``.
-        max_failed: the share of questions on which a retriever may fail and be compared all the
-            same; its failures then score as empty lists.
-    """
-
-    confidence: float = CONFIDENCE
-    resamples: int = RESAMPLES
-    seed: int = SEED
-    correction: Literal["family", "none"] = "family"
-    max_failed: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_confidence(self.confidence, lowest=0.5)
-        check_whole("resamples", self.resamples, lowest=100, highest=MOST_RESAMPLES)
-        check_whole("seed", self.seed, lowest=0)
-        if self.correction not in CORRECTIONS:
-            hint = nearest(str(self.correction), CORRECTIONS)
-            raise UsageError(
-                "correction: unknown value {correction!r}; {hint}",
-                correction=self.correction,
-                hint=hint,
-            )
-        if isinstance(self.max_failed, bool) or not 0 <= self.max_failed <= 1:
-            raise UsageError(
-                "max_failed: {max_failed!r} is no share from 0 to 1", max_failed=self.max_failed
-            )
-
-    @property
-    def alpha(self) -> float:
-        """The chance of a false alarm that is put up with."""
-        return round(1 - self.confidence, 12)  # 1 - 0.9 is less than 0.1
-
-    @property
-    def resampling(self) -> tuple[float, int, int]:
-        """Confidence, resamples and seed."""
-        return self.confidence, self.resamples, self.seed
 
 
 @dataclass(frozen=True)

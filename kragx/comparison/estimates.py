@@ -9,7 +9,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
-from kragx.comparison.statistics import NO_FAMILY, Family
+from kragx.comparison.statistics import (
+    CONFIDENCE,
+    MOST_RESAMPLES,
+    NO_FAMILY,
+    RESAMPLES,
+    SEED,
+    Family,
+    check_confidence,
+)
+from kragx.ground.errors import UsageError, check_whole, nearest
 from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import Cell, between, joined, message, number, probability, signed
 from kragx.metrics import Floats, Ints, Metric, known_metric
@@ -18,6 +27,58 @@ from kragx.metrics.intervals import Interval, ends_text
 Direction = Literal["higher", "lower", "neither"]
 Verdict = Literal["better", "worse", "different", "undecided", "untested"]
 Mark = Literal["★", "=", "≈"]
+
+
+CORRECTIONS = ("family", "none")
+"""How p is adjusted to the number of tests."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How sure is sure.
+
+    Attributes:
+        confidence: of intervals; a difference is decided where its p is at most 1 - confidence.
+        resamples: how many bootstrap resamples, and how many random sign flips.
+        seed: of both.
+        correction: ``family``: the first metric over every two retrievers, which is the question
+            that was asked; all other metrics, and each slice, under each matcher of the report,
+            together; and measured times by themselves. Or ``none``.
+        max_failed: the share of questions on which a retriever may fail and be compared all the
+            same; its failures then score as empty lists.
+    """
+
+    confidence: float = CONFIDENCE
+    resamples: int = RESAMPLES
+    seed: int = SEED
+    correction: Literal["family", "none"] = "family"
+    max_failed: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_confidence(self.confidence, lowest=0.5)
+        check_whole("resamples", self.resamples, lowest=100, highest=MOST_RESAMPLES)
+        check_whole("seed", self.seed, lowest=0)
+        if self.correction not in CORRECTIONS:
+            hint = nearest(str(self.correction), CORRECTIONS)
+            raise UsageError(
+                "correction: unknown value {correction!r}; {hint}",
+                correction=self.correction,
+                hint=hint,
+            )
+        if isinstance(self.max_failed, bool) or not 0 <= self.max_failed <= 1:
+            raise UsageError(
+                "max_failed: {max_failed!r} is no share from 0 to 1", max_failed=self.max_failed
+            )
+
+    @property
+    def alpha(self) -> float:
+        """The chance of a false alarm that is put up with."""
+        return round(1 - self.confidence, 12)  # 1 - 0.9 is less than 0.1
+
+    @property
+    def resampling(self) -> tuple[float, int, int]:
+        """Confidence, resamples and seed."""
+        return self.confidence, self.resamples, self.seed
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,7 @@ from dataclasses import dataclass
 from math import ceil, inf, isfinite
 from typing import Literal
 
-from kragx.comparison.comparison import Settings
-from kragx.comparison.estimates import definition_of
+from kragx.comparison.estimates import Settings, definition_of
 from kragx.comparison.statistics import deciding, enough, least_p, unseen
 from kragx.data import normalise
 from kragx.ground.errors import UsageError, nearest, shorten

@@ -295,10 +295,10 @@ def _failures(gate: Gate, name: str, comparison: Comparison) -> Outcome:
         return None, False, view
     n, n_failed = view.n, 0
     for failure in comparison.failures:
-        if failure.retriever == name:
-            is_slice = isinstance(view, Slice)
-            ids = failure.query_ids.intersection(view.query_ids) if isinstance(view, Slice) else ()
-            n, n_failed = (n, len(ids)) if is_slice else (failure.n_queries, failure.n_failed)
+        if failure.retriever == name and isinstance(view, Slice):
+            n_failed = len(failure.query_ids.intersection(view.query_ids))
+        elif failure.retriever == name:
+            n, n_failed = failure.n_queries, failure.n_failed
     value = n_failed if gate.metric == "n_failed" else n_failed / max(n, 1)
     text = message("{n} of {of} questions failed", n=n_failed, of=n)
     return value, gate.limit("lower").holds(value), text

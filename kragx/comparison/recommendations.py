@@ -1,7 +1,9 @@
 """What follows from a comparison, and what does not: each with the numbers that it rests on.
 
 A rule looks at a comparison and gives, as often as it applies, the kind of advice, its sentence and
-the values in it.
+the values in it. So do the rules of what could turn the verdict: what must not be found, texts of
+one template, failures, missing judgements, ids that never meet, and an order that a small change of
+the threshold turns.
 """
 
 from __future__ import annotations
@@ -105,8 +107,8 @@ def _slower(
     metric = next((name for name in _TIMES if name in comparison.metrics), "")
     means, settings = comparison.overall.means, comparison.statistics
     # Who takes no time at all was not measured.
-    every = {name: means[name][metric].value for name in (best, *names)} if metric else {}
-    seconds = {name: value for name, value in every.items() if value}
+    times = {name: means[name][metric].value for name in (best, *names)} if metric else {}
+    seconds = {name: value for name, value in times.items() if value}
     fast = [name for name in names if name in seconds]
     if best not in seconds or not fast:
         return {}

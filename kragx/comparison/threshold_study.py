@@ -89,7 +89,7 @@ class Sweep(Result):
     chosen: float | None
     thresholds: tuple[float, ...]
     n_matches: dict[str, tuple[int, ...]]
-    values: dict[str, Values]
+    values: dict[str, dict[str, tuple[float | None, ...]]]
     orders: dict[str, Order] = field(default_factory=dict)
     of_grid: OfGrid | None = field(default=None, metadata=IF_KNOWN)
 

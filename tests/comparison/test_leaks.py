@@ -12,7 +12,7 @@ from kragx import Doc, Gold, GoldDataset, Query, Retrieved, Run, compare, evalua
 from kragx.comparison import Results, RetrieverScores, check_gates
 from kragx.comparison.aligned import Column
 from kragx.comparison.compare_retrievers import best_first
-from kragx.comparison.comparison import Settings
+from kragx.comparison.estimates import Settings
 from kragx.comparison.gate_conditions import parse_gates
 from tests.leaks import leaking
 

@@ -7,7 +7,7 @@ import pytest
 
 from kragx.comparison.changes import changes
 from kragx.comparison.compare_retrievers import compare_scores
-from kragx.comparison.comparison import Settings
+from kragx.comparison.estimates import Settings
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.slices import Tables
 from kragx.errors import DataError, UsageError

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kragx.comparison.tuning import Rules, Tried, settings, tuned
-from kragx.comparison.tuning.choosing import excess
+from kragx.comparison.tuning.rules import excess
 from kragx.ground.printing.localisation import speaking
 from kragx.metrics.intervals import student_t
 
