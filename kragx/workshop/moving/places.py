@@ -93,14 +93,13 @@ class Place:
             probe.step * int(is_there[side].sum())
             for side in (~is_before & ~is_after, is_before, is_after)
         )
-        has_own = in_text >= FEWEST
         self.weight: int = probe.step * int(is_there.sum())
         self.is_framed: bool = (
             self.weight >= FEWEST
             and (not low or n_before >= FEWEST)
             and (high == len(probe.codes) or n_behind >= FEWEST)
         )
-        self.is_known: bool = self.is_framed or (has_own and self.weight >= FEWEST)
+        self.is_known: bool = self.is_framed or in_text >= FEWEST
 
     def _locate(self, runs: Sequence[LetterRun], block: Block, chunks: dict[int, Chunk]) -> None:
         """Say where it begins and ends, and which chunks hold it."""
