@@ -120,8 +120,12 @@ def choose(probe: GoldProbe, places: list[Place], *, is_crowded: bool) -> MoveOp
         return _unsure(probe, candidates, message("its text stands in very many chunks"))
     if not candidates:
         return _in_parts(probe, places, is_common=is_common)
-    selected, reason = _own(probe, candidates, is_common=is_common)
+    selected = _own(probe, candidates, is_common=is_common)
     if not selected:
+        reason = message(
+            "its text, or one like it, stands elsewhere as well, and nothing around it tells which "
+            "place is its own"
+        )
         return _unsure(probe, candidates, reason)
     # Of places that have the same text any serves, best one in a chunk.
     choice = _whole_or_parts(selected[0])
@@ -134,40 +138,27 @@ def choose(probe: GoldProbe, places: list[Place], *, is_crowded: bool) -> MoveOp
     return choice
 
 
-def _own(  # noqa: PLR0911  # a line for each reason
-    probe: GoldProbe, candidates: list[Place], *, is_common: bool
-) -> tuple[list[Place], str]:
-    """The place that is the gold text's own, or several that serve alike; else why not."""
+def _own(probe: GoldProbe, candidates: list[Place], *, is_common: bool) -> list[Place]:
+    """The place that is the gold text's own, or several that serve alike; none if nobody knows."""
     exact = [place for place in candidates if place.is_start and place.share >= _SAME]
     if len(exact) == 1:
-        return exact, ""
+        return exact
     if probe.source is not None:
         from_source = [place for place in candidates if place.source == probe.source]
         if len(from_source) == 1 and (len(candidates) > 1 or is_common):
-            return from_source, ""
+            return from_source
+        if not from_source and is_common and candidates[0].source is not None:
+            return []
         candidates = from_source or candidates
-        is_elsewhere = bool(candidates) and not from_source and candidates[0].source is not None
-        if is_elsewhere and is_common:
-            return [], message("its text is common, and no chunk of its source has it")
     best = max(candidates, key=lambda place: (place.is_known, place.weight))
     if not best.is_known:
-        if (
-            len(candidates) == 1
-            and len(probe.unique) < FEWEST
-            and not is_common
-            and best.weight >= 0
-        ):
-            return candidates, ""
-        if len(candidates) == 1:
-            return [], message("a text like it stood elsewhere as well, and this may be that one")
-        return [], message(
-            "its text stands in {n} places, and nothing around it tells which", n=len(candidates)
-        )
+        # Too short to have letters of its own, and nowhere else.
+        is_alone = len(candidates) == 1 and len(probe.unique) < FEWEST and not is_common
+        return candidates if is_alone else []
     alike = [place for place in candidates if place.weight > 0.9 * best.weight]
     near = [place for place in candidates if place.weight > 0.5 * best.weight]
-    if len(near) > len(alike) or any(abs(place.share - best.share) > 1 - _SAME for place in alike):
-        return [], message("its text stands in {n} places that are much alike", n=len(candidates))
-    return alike, ""
+    is_clear = all(abs(place.share - best.share) <= 1 - _SAME for place in alike)
+    return alike if is_clear and len(near) == len(alike) else []
 
 
 def _unsure(probe: GoldProbe, places: Sequence[Place], reason: str) -> MoveOption:

@@ -17,12 +17,6 @@ from kragx.workshop.moving.alignment import PUT_IN, LetterRun
 from kragx.workshop.moving.blocks import GRAM, Block, Bools, letters
 from kragx.workshop.moving.probes import FEWEST, GoldProbe
 
-AGAINST = 32
-"""So many grams that stood once in the old corpus outweigh one end of a run at which the new one
-goes on as the old one did elsewhere. Where a word of a template is another one, 16 grams are."""
-
-_LONG = 8  # letters of a run by whose ends other texts are told
-
 
 class Chunk(NamedTuple):
     """A chunk in which gold may stand.
@@ -61,14 +55,12 @@ class Place:
         runs: the letters that are as they were.
         block: the part of the corpus.
         chunks: those of its rows that some place is in, added to.
-        is_old: at which letters of it what is before and behind stood together in the old corpus.
 
     Attributes:
         chunks: those that hold some of it.
         begin, end: where it stands in the text of the corpus.
         share: how many of its letters are there as they were.
-        weight: how many grams are there that stood once in the old corpus, less `AGAINST` for each
-            end of a run at which the text goes on as the old one did elsewhere.
+        weight: how many grams are there that stood once in the old corpus.
         is_framed: what stood on both of its sides stands there.
         is_known: letters of the text itself that stood once are there, or it is framed. One side
             alone may be the next document, behind the end of another one.
@@ -82,13 +74,12 @@ class Place:
         runs: Sequence[LetterRun],
         block: Block,
         chunks: dict[int, Chunk],
-        is_old: Bools,
     ) -> None:
         self.probe = probe
-        self._weigh(runs, block, is_old)
+        self._weigh(runs)
         self._locate(runs, block, chunks)
 
-    def _weigh(self, runs: Sequence[LetterRun], block: Block, is_old: Bools) -> None:
+    def _weigh(self, runs: Sequence[LetterRun]) -> None:
         """Say what speaks for it being the text's own place, and not that of one like it."""
         probe = self.probe
         low, high = probe.low, probe.high
@@ -102,21 +93,13 @@ class Place:
             probe.step * int(is_there[side].sum())
             for side in (~is_before & ~is_after, is_before, is_after)
         )
-        has_own = in_text >= FEWEST
-        n_against = sum(
-            # Where the text has letters of its own, another document may be beside its own now.
-            low < letter < high or not has_own
-            for run in runs
-            if run.last - run.first >= _LONG
-            for letter in _ends(run, probe, block, is_old)
-        )
-        self.weight: int = probe.step * int(is_there.sum()) - AGAINST * n_against
+        self.weight: int = probe.step * int(is_there.sum())
         self.is_framed: bool = (
             self.weight >= FEWEST
             and (not low or n_before >= FEWEST)
             and (high == len(probe.codes) or n_behind >= FEWEST)
         )
-        self.is_known: bool = self.is_framed or (has_own and self.weight >= FEWEST)
+        self.is_known: bool = self.is_framed or in_text >= FEWEST
 
     def _locate(self, runs: Sequence[LetterRun], block: Block, chunks: dict[int, Chunk]) -> None:
         """Say where it begins and ends, and which chunks hold it."""
@@ -210,15 +193,6 @@ def _chunk(block: Block, row: int) -> Chunk:
         source,
         start,
     )
-
-
-def _ends(run: LetterRun, probe: GoldProbe, block: Block, is_old: Bools) -> Iterator[int]:
-    """The ends of a run at which the corpus goes on as the old one did elsewhere."""
-    stream, codes = block.stream, probe.codes
-    if run.first and run.place and stream[run.place - 1] != codes[run.first - 1]:
-        yield from [run.first] if is_old[run.place] else []
-    if run.last < len(codes) and run.end < len(stream) and stream[run.end] != codes[run.last]:
-        yield from [run.last] if is_old[run.end] else []
 
 
 def _place_of(letter: int, positions: Ints, bounds: tuple[int, int], *, is_end: bool) -> int:

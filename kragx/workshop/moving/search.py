@@ -28,7 +28,6 @@ from kragx.workshop.moving.probes import GoldProbe, content, key_of
 
 _CROWD = 256  # places that are looked at for one gold text
 _COMMON, _RARE = 16, 4  # places of a gram in the old corpus; grams of a text that may have more
-_SIDE = 3  # letters on either side of a place that a gram over it has at least
 
 
 def search(
@@ -45,7 +44,7 @@ def search(
         What became of each gold text, and how many chunks there are.
     """
     index = Index(probes, gram_counts)
-    found: list[list[Place]] = [[] for _ in probes]
+    places_of: list[list[Place]] = [[] for _ in probes]
     unchanged: set[int] = set()
     n_chunks = 0
     by_key: defaultdict[str, list[int]] = defaultdict(list)
@@ -63,9 +62,7 @@ def search(
                     unchanged.add(number)
         n_chunks += len(block.interior)
         chunks: dict[int, Chunk] = {}
-        parts = [*_where(block, index, n_places)]
-        is_old = _old(block, gram_counts) if parts else block.is_text
-        for number, bounds, shifts in parts:
+        for number, bounds, shifts in _where(block, index, n_places):
             probe = probes[number]
             gold = probe.low, probe.high
             rows = slice(*block.rows(max(0, shifts[0]), shifts[1] + len(probe.codes)))
@@ -74,11 +71,11 @@ def search(
                 probe.codes, gold, block.stream, bounds, shifts, chunks_there, probe.is_own
             )
             if any(run.last > probe.low and run.first < probe.high for run in runs):
-                found[number].append(Place(probe, runs, block, chunks, is_old))
+                places_of[number].append(Place(probe, runs, block, chunks))
     crowded = (n_places > _CROWD) | ((index.n_grams == 0) & (index.lengths >= GRAM))
     choices: list[MoveOption] = []
     for number, probe in enumerate(probes):
-        places, found[number] = found[number], []  # forgotten, as they are large
+        places, places_of[number] = places_of[number], []  # forgotten, as they are large
         if probe.text is None:
             reason = message("the corpus that it is of does not have it")
             choices.append(MoveOption(probe, "lost", reason=reason))
@@ -189,17 +186,3 @@ def _where(
     for row in np.flatnonzero(is_kept & (n_places[probe] <= _CROWD)).tolist():
         bounds = block.source(int(place[row]), int(place[row]))
         yield int(probe[row]), bounds, (int(lowest[row]), int(highest[row]))
-
-
-def _old(block: Block, gram_counts: Known) -> Bools:
-    """At which letters of the stream what is before and behind stood together in the old corpus."""
-    is_counted = block.is_text & gram_counts.sampled(block.hashes)
-    is_known = is_counted & (gram_counts.of(block.hashes) > 0)
-    # Sums up to each place, so that the grams over a place are counted by one subtraction.
-    places = np.arange(len(is_counted) + 1)
-    first, last = np.maximum(places - GRAM + _SIDE, 0), np.maximum(places - _SIDE + 1, 0)
-    n, n_known = (
-        sums[last] - sums[first]
-        for sums in (np.concatenate(([0], np.cumsum(mask))) for mask in (is_counted, is_known))
-    )
-    return np.asarray((2 * n_known >= n) & (n_known > 1))

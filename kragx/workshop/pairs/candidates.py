@@ -189,11 +189,6 @@ class QuestionPool:
         return any(candidate.is_relevant for candidate in self)
 
     @property
-    def is_waiting(self) -> bool:
-        """Whether retrievers have not all answered it yet."""
-        return self.question.answerable is not False and not all(self.answered)
-
-    @property
     def is_compared(self) -> bool:
         """Whether retrievers can be compared by it: all answered, and nobody says it has none."""
         return self.question.answerable is not False and all(self.answered)
@@ -207,11 +202,6 @@ class QuestionPool:
     def n_judged(self) -> int:
         """How many a person has judged."""
         return sum(candidate.is_judged for candidate in self)
-
-    @property
-    def progress(self) -> tuple[bool, int]:
-        """What comes first where nothing is to be compared, the least first."""
-        return self.has_relevant, self.n_judged
 
     @cached_property
     def in_doubt(self) -> list[PooledDocument]:

@@ -148,39 +148,6 @@ class _Slot:
     question: NewQuestion | None = None
 
 
-@dataclass
-class _Candidate:
-    """A question that passed the rules, and what the model is asked about it.
-
-    Attributes:
-        slot: which place it is for.
-        question: the question.
-        checks: the questions to the model: how far it needs documents, whether its passage answers
-            it, and of what is to have no answer whether those nearest to it do.
-    """
-
-    slot: _Slot
-    question: NewQuestion
-    checks: list[Question]
-
-    def faults(self, judgements: Sequence[Judgement]) -> Iterator[Why]:
-        """Yield what the model says against it; what is not known says nothing."""
-        need, *answers = judgements
-        by_need, by_relevance = (check.rubric for check in self.checks[:2])
-        if need.grade is not None and need.grade < by_need.match_from:
-            yield "vague" if need.grade < 1 else "common sense"
-        has_answer = any(by_relevance.match_from <= (row.grade or 0) for row in answers)
-        if not self.slot.kind.answerable and has_answer:
-            yield "answered"
-        if self.slot.kind.answerable and answers[0].grade is not None and not has_answer:
-            yield "not answered"
-
-    def passed(self, judgements: Sequence[Judgement]) -> NewQuestion:
-        """The question with what the checks gave."""
-        checks = {"need": judgements[0].grade, "relevance": judgements[1].grade}
-        return replace(self.question, made_by={**self.question.made_by, "checks": checks})
-
-
 class _ModelDrafts:
     """Rounds of writing and checking, and what came of them."""
 
@@ -196,19 +163,19 @@ class _ModelDrafts:
         requests = [self._request(slot, offset) for slot in slots]
         written, judged = drafts(self._judge, [question for _, question in requests])
         self._take(self._writing, judged)
-        candidates: list[_Candidate] = []
+        candidates: list[tuple[_Slot, NewQuestion, list[Question]]] = []
         for slot, (passage, request), text, judgement in zip(
             slots, requests, written, judged.judgements, strict=True
         ):
             draft = text or self._unwritten(slot, judgement.failure, request)
-            if draft is not None:
-                candidates += filter(None, [self._candidate(slot, passage, request, draft)])
+            if draft is not None and (candidate := self._candidate(slot, passage, request, draft)):
+                candidates.append((slot, *candidate))
         if candidates:
-            checked = self._judge.judge([check for each in candidates for check in each.checks])
+            checked = self._judge.judge([check for *_, checks in candidates for check in checks])
             self._take(self._checking, checked)
             judgements = iter(checked.judgements)
-            for candidate in candidates:
-                self._decide(candidate, [*islice(judgements, len(candidate.checks))])
+            for slot, question, checks in candidates:
+                self._decide(slot, question, checks, [*islice(judgements, len(checks))])
 
     def _request(self, slot: _Slot, offset: int) -> tuple[Passage, Question]:
         """The question to the model for a place, about a passage that had none of this kind."""
@@ -241,8 +208,12 @@ class _ModelDrafts:
 
     def _candidate(
         self, slot: _Slot, passage: Passage, request: Question, draft: Draft
-    ) -> _Candidate | None:
-        """A draft with what the model is asked about it; None if a rule takes it out."""
+    ) -> tuple[NewQuestion, list[Question]] | None:
+        """A draft with what the model is asked about it; None if a rule takes it out.
+
+        That is how far it needs documents, whether its passage answers it, and of what is to have
+        no answer whether those nearest to it do.
+        """
         judge, answerable = self._judge, slot.kind.answerable
         missing = {} if answerable or not draft.answer else {"lacks": draft.answer}
         question = NewQuestion(
@@ -265,7 +236,7 @@ class _ModelDrafts:
         passages, uid = (passage, *(Passage((part,)) for part in parts)), question.uid
         checks = [need_of(judge, draft, answerable=answerable)]
         checks += [relevance_of(judge, draft, row.text, uid) for row in passages]
-        return _Candidate(slot, question, checks)
+        return question, checks
 
     def _elsewhere(self, slot: _Slot, draft: Draft, passage: Passage) -> tuple[PassagePart, ...]:
         """The other passages in which an answer is looked for."""
@@ -275,19 +246,37 @@ class _ModelDrafts:
             near = [self._passages.at(place)[0].parts[0] for place in places]
         return tuple(part for part in near if part not in passage.parts)[:_NEAREST]
 
-    def _decide(self, candidate: _Candidate, judgements: Sequence[Judgement]) -> None:
-        """Keep a question or drop it, by what the model says."""
-        slot = candidate.slot
-        required = judgements[:2] if slot.kind.answerable else judgements
+    def _decide(
+        self,
+        slot: _Slot,
+        question: NewQuestion,
+        checks: Sequence[Question],
+        judgements: Sequence[Judgement],
+    ) -> None:
+        """Keep a question or drop it, by what the model says; what is not known says nothing."""
+        need, *answers = judgements
+        answerable = slot.kind.answerable
+        required = judgements[:2] if answerable else judgements
         failures = {row.failure for row in required if row.grade is None}
         if not slot.is_open:
             return  # it merely stood for a question
-        if fault := next(candidate.faults(judgements), None):
+        by_need, by_relevance = (check.rubric for check in checks[:2])
+        has_answer = any(by_relevance.match_from <= (row.grade or 0) for row in answers)
+        fault: Why | None = None
+        if need.grade is not None and need.grade < by_need.match_from:
+            fault = "vague" if need.grade < 1 else "common sense"
+        elif not answerable and has_answer:
+            fault = "answered"
+        elif answerable and answers[0].grade is not None and not has_answer:
+            fault = "not answered"
+        if fault is not None:
             self._sieve.fell[fault] += 1
         elif failures:
             self._count(slot, failures)
         else:
-            slot.question, slot.is_open = candidate.passed(judgements), False
+            grades = {"need": need.grade, "relevance": answers[0].grade}
+            slot.question = replace(question, made_by={**question.made_by, "checks": grades})
+            slot.is_open = False
 
     def _take(self, tally: Tally, judged: Judged) -> None:
         """Count what was asked.

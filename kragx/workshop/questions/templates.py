@@ -9,8 +9,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
-from itertools import islice, starmap
+from functools import cached_property, lru_cache
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any
@@ -142,17 +142,14 @@ def read_templates(source: object) -> tuple[Template, ...]:
                 "unknown field", field=name, remedy=nearest(name, ("templates", "language"))
             )
         shared = {"language": source["language"]} if source.get("language") else {}
-        templates = [*starmap(partial(_template, shared), enumerate(source["templates"]))]
+        templates = []
+        for number, entry in enumerate(source["templates"]):
+            with inside(f"templates[{number}]"):
+                if not isinstance(entry, Mapping):
+                    raise UsageError("a mapping with id, query_type, difficulty and text is needed")
+                templates.append(from_options(Template, {**shared, **entry}))
         check_ids(templates)
     return tuple(templates)
-
-
-def _template(shared: Mapping[str, Any], number: int, entry: object) -> Template:
-    """One of the templates in a file."""
-    with inside(f"templates[{number}]"):
-        if not isinstance(entry, Mapping):
-            raise UsageError("a mapping with id, query_type, difficulty and text is needed")
-        return from_options(Template, {**shared, **entry})
 
 
 def check_ids(templates: Sequence[Template]) -> None:

@@ -40,7 +40,10 @@ def stopping_estimate(
     compared = [pool for pool in pools if pool.is_compared and pool.candidates]
     outcomes = (
         ("retrievers", n_retrievers < 2),
-        ("answers", any(pool.is_waiting for pool in pools)),
+        (
+            "answers",
+            any(pool.question.answerable is not False for pool in pools if not all(pool.answered)),
+        ),
         ("questions", not compared),
         # Before it is too early to say anything: no grade can help retrievers that are one.
         ("equal", not any(pool.differing for pool in compared)),
@@ -293,7 +296,12 @@ class Queue:
             stays = uid == current and run < _STAY and is_wanted
             # By lot, and another for each person, so that two who begin at once do not read the
             # same.
-            return not stays, -best[uid], pool.progress, chance(request.person, uid)
+            return (
+                not stays,
+                -best[uid],
+                (pool.has_relevant, pool.n_judged),
+                chance(request.person, uid),
+            )
 
         pool = self.pools[min(best, key=rank)]
         least = _ENOUGH * best[pool.question.uid]

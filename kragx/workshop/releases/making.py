@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +16,7 @@ from kragx.ground.printing import message
 from kragx.workshop.folder.places import known_place, place_of
 from kragx.workshop.pairs.moved import is_doubt, is_settled
 from kragx.workshop.pairs.standing import Copies, Standing, gold_grade, standing
-from kragx.workshop.state.records import Judgement, Question
+from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.state import State
 
 
@@ -284,28 +284,12 @@ def query_of(question: Question, golds: Sequence[Gold] = ()) -> Query:
     )
 
 
-@dataclass(frozen=True)
-class Share:
-    """What one person has done, as it counts now.
+def shares(state: State) -> Iterator[tuple[Person, Counter[str]]]:
+    """Yield who judged how many pairs of the open questions, in the order in which they came.
 
-    Attributes:
-        name: theirs.
-        role: ``owner``, ``annotator``, or ``file`` for a file that judgements came from.
-        graded, unusable, later: pairs, by what they say of them now.
-        decided: pairs that they have settled.
+    By what they say of them now: grade, unusable, later; or decided, which they have settled.
     """
-
-    name: str
-    role: str
-    graded: int
-    unusable: int
-    later: int
-    decided: int
-
-
-def shares(state: State) -> Iterator[Share]:
-    """Yield who judged how much of the open questions, in the order in which they came."""
-    counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     open_uids = {question.uid for question in state.open_questions()}
     for (question, _), people in state.judgements.items():
         for uid, rows in people.items() if question in open_uids else ():
@@ -314,7 +298,4 @@ def shares(state: State) -> Iterator[Share]:
     for (question, _), rows in state.decisions.items():
         if rows and question in open_uids:
             counts[rows[-1].person]["decided"] += 1
-    for person in state.people.values():
-        if by_kind := counts.get(person.uid):
-            numbers = (by_kind[kind] for kind in ("grade", "unusable", "later", "decided"))
-            yield Share(person.name, person.role, *numbers)
+    yield from ((person, counts[uid]) for uid, person in state.people.items() if uid in counts)

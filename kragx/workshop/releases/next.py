@@ -28,7 +28,8 @@ from kragx.ground.printing import (
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.candidates import LEAST_PAIRS, Alpha, agreement
 from kragx.workshop.pairs.standing import Copies, gold_grade
-from kragx.workshop.releases.making import REASONS, Ready, Share, ready, shares
+from kragx.workshop.releases.making import REASONS, Ready, ready, shares
+from kragx.workshop.state.records import Person
 from kragx.workshop.state.state import State
 
 _FILE = re.compile(r"gold_v([1-9][0-9]{0,8})\.jsonl")
@@ -89,7 +90,7 @@ class Next:
     diff: GoldDiff | None
     missing: str | None
     is_same: bool
-    shares: tuple[Share, ...]
+    shares: tuple[tuple[Person, Counter[str]], ...]
     alpha: Alpha
     top: int
 
@@ -222,11 +223,11 @@ def _parts(coming: Next, dataset: GoldDataset, validation: Validation, note: str
     yield Heading(message("Who judged"))
     rows = [
         [
-            visible(share.name),
-            share.role,
-            *map(str, (share.graded, share.unusable, share.later, share.decided)),
+            visible(person.name),
+            person.role,
+            *(str(counts[kind]) for kind in ("grade", "unusable", "later", "decided")),
         ]
-        for share in coming.shares
+        for person, counts in coming.shares
     ]
     heads = [
         *(message("who"), message("as"), message("graded")),

@@ -138,21 +138,20 @@ def release(
         if coming.is_same:
             path = workshop.folder / f"gold_{coming.previous}.jsonl"
             return _outcome(coming, None, path, dataset)
-        if _is_mine(state, coming.version, dataset.content_hash, person):
+        release_record = records.Release(
+            uid=f"release-{coming.version}",
+            person=person,
+            version=coming.version,
+            hash=dataset.content_hash,
+            file=f"gold_v{coming.version}.jsonl",
+        )
+        state.add([release_record])
+        identity = coming.version, dataset.content_hash
+        if any((row.version, row.hash) == identity for row in state.releases):
             break
     path = workshop.folder / f"gold_v{coming.version}.jsonl"
     validation = _write(workshop, coming, dataset, path, note)
     return _outcome(coming, validation, path, dataset)
-
-
-def _is_mine(state: State, version: int, content_hash: str, person: str) -> bool:
-    """Take a number, unless somebody has just taken it for something else."""
-    file = f"gold_v{version}.jsonl"
-    release_record = records.Release(
-        uid=f"release-{version}", person=person, version=version, hash=content_hash, file=file
-    )
-    state.add([release_record])
-    return any(row.version == version and row.hash == content_hash for row in state.releases)
 
 
 def _outcome(

@@ -67,8 +67,8 @@ class Conflicts:
     ) -> Plain:
         """Store what settles a conflict; then those that are left."""
         with self.context.state.lock:
-            said = uid, question, document, kind, grade, spans, note
-            judgement = judgement_of(self.context, person, *said)
+            fields = uid, question, document, kind, grade, spans, note
+            judgement = judgement_of(self.context, person, *fields)
             self.context.store(replace(judgement, is_decision=True, purpose="conflict"))
             # Under the same lock, so that no other decision comes between.
             return {"stored": True, **self.listed()}

@@ -154,8 +154,8 @@ class Judging:
         with context.state.lock:
             purpose = "odd" if kind == "odd" else ""
             put_off = "later" if kind == "odd" else kind
-            said = uid, question, document, put_off, grade, spans, note
-            context.store(replace(judgement_of(context, person, *said), purpose=purpose))
+            fields = uid, question, document, put_off, grade, spans, note
+            context.store(replace(judgement_of(context, person, *fields), purpose=purpose))
         context.suggester.wake()  # what lies beside a relevant document is suggested next
         return {"stored": True, "next": self.next(person)}
 

@@ -117,14 +117,14 @@ class People:
         state: Literal["here", "gone"] | None = None,
     ) -> Plain:
         """Somebody new by name; or, by uid, a link that is taken away or given back."""
-        stored = self.context.state
-        with stored.lock:
+        workshop_state = self.context.state
+        with workshop_state.lock:
             if uid is None:
                 if name is None:
                     raise UsageError("missing; it is required", field="name")
                 person = Person(name=name)
             else:
-                before = stored.people.get(uid)
+                before = workshop_state.people.get(uid)
                 if before is None:
                     raise UnknownError("nobody has this uid", code="person", field="uid")
                 if before.role != "annotator" and state is not None:
@@ -134,7 +134,7 @@ class People:
             # Who has left may have had the name: their judgements keep it, and their link is dead.
             others = [
                 somebody
-                for somebody in stored.people.values()
+                for somebody in workshop_state.people.values()
                 if somebody.uid != person.uid and somebody.state == person.state == "here"
             ]
             others += [] if person.role == "owner" else [Person(name=OWNER)]
@@ -143,5 +143,5 @@ class People:
             except UsageError as error:
                 problem, remedy = error.problem, error.remedy
                 raise ClashError(problem, code="name", field="name", remedy=remedy) from None
-            stored.add([person])
+            workshop_state.add([person])
             return self.everybody()

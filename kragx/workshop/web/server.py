@@ -92,7 +92,13 @@ def _answer(
     try:
         with answering(within=_PATIENCE):
             desk.context.state.refresh()
-            person = _person(desk, token)
+            person = desk.people.holder(token)
+            if person is None:
+                remedy = "open the link that you were given"
+                raise Refusal(401, "nobody's link", remedy=remedy, code="link")
+            if person.state == "gone":
+                remedy = "ask the owner for another one"
+                raise Refusal(401, "this link was taken away", remedy=remedy, code="gone")
             if call.owner and person.role != "owner":
                 raise Refusal(403, "only the owner may ask this", code="owner")
             value = dict(request.query_params) if body is None else _json(body)
@@ -104,17 +110,6 @@ def _answer(
     except (UsageError, DataError) as error:
         status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 400)
         raise Refusal.of(status, error) from None
-
-
-def _person(desk: Desk, token: str) -> Person:
-    person = desk.people.holder(token)
-    if person is None:
-        remedy = "open the link that you were given"
-        raise Refusal(401, "nobody's link", remedy=remedy, code="link")
-    if person.state == "gone":
-        remedy = "ask the owner for another one"
-        raise Refusal(401, "this link was taken away", remedy=remedy, code="gone")
-    return person
 
 
 def _json(body: bytes) -> Any:
