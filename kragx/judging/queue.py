@@ -167,8 +167,8 @@ class WorkQueue:
                     await self._commit()
             if self._error is not None:
                 raise JudgingError(
-                    "{failure}; {rescued}, and nothing more was asked",
-                    failure=self._error.text,
+                    "{error}; {rescued}, and nothing more was asked",
+                    error=self._error.text,
                     rescued=self._rescued(),
                 ) from self._error
 

@@ -287,7 +287,9 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
     try:
         packed = place.open("rb", BUFFER)
     except (OSError, ValueError) as error:  # of a name that holds NUL
-        raise _unreadable(path, error) from None
+        raise DataError(  # the path stands in the problem: a field of a config is said before it
+            "{file}: cannot be read: {reason}", file=path, reason=_reason(error)
+        ) from None
     is_packed = str(path).endswith(".gz")
     with (
         packed,
@@ -299,10 +301,6 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
             raise DataError(
                 "{place}: not a whole gzip file: {error}", place=path, error=error
             ) from None
-
-
-def _unreadable(path: str | Path, error: Exception) -> DataError:
-    return DataError("cannot be read: {reason}", path=str(path), reason=_reason(error))
 
 
 def _reason(error: Exception) -> str:
@@ -327,7 +325,7 @@ def read_text(path: str | Path) -> str:
             raise DataError("larger than {value} MB", path=str(path), value=LARGEST_TEXT >> 20)
         return raw.decode("utf-8-sig")
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise DataError("cannot be read: {reason}", path=str(path), reason=_reason(error)) from None
     except UnicodeDecodeError:
         raise DataError("not UTF-8; save the file as UTF-8", path=str(path)) from None
 

@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 
 from kragx import evaluate, read_dataset
+from kragx.data.databases import database
 from kragx.data.formats.format import question_record
 from kragx.data.formats.jsonl import write_records
 from kragx.errors import DataError, UsageError
@@ -19,7 +20,6 @@ from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.logs import Masker, gold_from_logs, open_workshop, read_masks
 from kragx.workshop.releases.making import query_of
 from kragx.workshop.services.context import plain_question
-from kragx.workshop.state import store as store_module
 from kragx.workshop.state.records import SuggestedDocument
 from kragx.workshop.state.state import State
 
@@ -394,7 +394,7 @@ def test_interrupted(tmp_path, monkeypatch, place):
         if place == "secret":
             patch.setattr(Workshop, "secret", property(interrupt))
         else:
-            patch.setattr(store_module, "insert_rows", interrupt)
+            patch.setattr(database, "insert_rows", interrupt)
         with pytest.raises(KeyboardInterrupt):
             open_workshop(made, shop)
     open_workshop(made, shop)
