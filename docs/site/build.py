@@ -27,7 +27,7 @@ from typer.main import get_command
 import kragx
 import kragx.adapters
 from kragx.app.commands.root import app
-from kragx.app.config.schema import config_schema
+from kragx.app.config.editor_schema import config_schema
 
 SITE = Path(__file__).parent
 ROOT = SITE.parents[1]

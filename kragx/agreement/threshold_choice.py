@@ -24,7 +24,7 @@ from kragx.matchers import BaseMatcher, Diagnostics, MatchItem, MatchWarning
 from kragx.matchers.matching import match as match_items
 from kragx.metrics import Bools, Floats, Ints, MatchTable
 from kragx.metrics.intervals import percentile_interval, resampled, score_interval
-from kragx.metrics.match_table import matches
+from kragx.metrics.threshold import matches
 
 By = Literal["kappa", "f1"]
 

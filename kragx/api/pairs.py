@@ -15,7 +15,7 @@ from kragx.evaluation.match_source import MatchPlan, match_source, vocabulary_of
 from kragx.evaluation.parts import engine_of, match_in_parts
 from kragx.ground.errors import UsageError
 from kragx.metrics import Profile, profile_for
-from kragx.metrics.match_table import matches
+from kragx.metrics.threshold import matches
 
 
 def match_pairs(

@@ -19,7 +19,8 @@ from kragx.app.preflight import check_gold, check_slices, earlier_results, undec
 from kragx.app.result_folder.opened import Content, opened, read_folder
 from kragx.app.retrieving.fingerprint import Fingerprints
 from kragx.app.retrieving.making import check_axes, plan
-from kragx.app.retrieving.retrieve_all import Keeping, retrieve_all
+from kragx.app.retrieving.resuming import Resumption
+from kragx.app.retrieving.retrieve_all import retrieve_all
 from kragx.app.run_report import RunReport
 from kragx.comparison import Failures
 from kragx.data import Corpus, GoldDataset, Run, as_corpus, every_run
@@ -104,7 +105,7 @@ def run(
         # retriever's own part counts alone, wherever the file lies.
         left_out = [*written, *([] if path is None else [path])]
         fingerprints = Fingerprints(None if path is None else path.parent, left_out)
-        keeping = None if folder is None else Keeping(folder, fingerprints, fresh, say)
+        keeping = None if folder is None else Resumption(folder, fingerprints, fresh, say)
         engine = engine_of(config.sharing)
         if engine is not None:
             engine.begin()

@@ -46,9 +46,9 @@ from kragx.metrics import (
     valueless,
 )
 from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reasons
-from kragx.metrics.match_table import matches
 from kragx.metrics.runs import mean_of, over_runs
 from kragx.metrics.search_table import Basis, SearchTable
+from kragx.metrics.threshold import matches
 from kragx.metrics.weights import counting
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from kragx.ground.options import above_zero, check_options, optional
 from kragx.matchers.base import BaseMatcher, Trace
 from kragx.matchers.items import Diagnostics, Targets
 from kragx.metrics import Bools, Floats, Profile
+from kragx.metrics.threshold import matches
 
 if TYPE_CHECKING:
     from kragx.judging.judgement_counts import Tally
@@ -189,7 +190,7 @@ def _verdicts(
     """Which pairs match, which are ruled out, which are not known, and which hang on a vote."""
     low, high = trace.reach or (trace.scores, trace.scores)
     nothing = np.zeros(len(trace.scores), bool)
-    match = nothing if accept is None else trace.scores >= accept
+    match = nothing if accept is None else matches(trace.scores, accept)
     rejected = nothing if reject is None else trace.scores < reject
     limits = (limit for limit in (accept, reject) if limit is not None)
     hangs = np.any([nothing, *((low >= limit) != (high >= limit) for limit in limits)], axis=0)

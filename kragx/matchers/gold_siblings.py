@@ -33,7 +33,7 @@ from kragx.matchers.items import Targets
 from kragx.matchers.siblings import LEAST_QUESTIONS, LEAST_SHARE, SIBLINGS
 from kragx.matchers.vocabulary import Gathering
 from kragx.metrics import Floats
-from kragx.metrics.match_table import matches
+from kragx.metrics.threshold import matches
 
 MOST_TEXTS = 1000
 """So many gold texts are compared with each other: all of them, in the gold sets that people make.

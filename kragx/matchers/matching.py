@@ -27,7 +27,7 @@ from kragx.matchers.items import (
     shapes,
 )
 from kragx.metrics import Floats, MatchTable, Votes
-from kragx.metrics.match_table import matches
+from kragx.metrics.threshold import matches
 
 
 def match(items: Iterable[MatchItem], matcher: BaseMatcher, diagnostics: Diagnostics) -> MatchTable:

@@ -14,7 +14,7 @@ import numpy as np
 from kragx.matchers.base import BaseMatcher, Matcher, Trace, adapted
 from kragx.matchers.items import Diagnostics, MatchItem, batch_of, every_pair, shapes
 from kragx.metrics import Bools
-from kragx.metrics.match_table import matches
+from kragx.metrics.threshold import matches
 
 Verdict = Literal["match", "no match", "open", "unknown"]
 

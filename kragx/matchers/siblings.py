@@ -28,7 +28,7 @@ from kragx.data.words import unspaced, words
 from kragx.matchers.items import Diagnostic, Diagnostics
 from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import Floats
-from kragx.metrics.match_table import matches
+from kragx.metrics.threshold import matches
 
 LEAST_QUESTIONS, LEAST_SHARE = 3, 0.1
 """From so many questions, and such a share of those looked at, templates may turn a verdict."""

@@ -14,7 +14,7 @@ from kragx.data.phrases import UNSPACED_FOR_ONE, are_short
 from kragx.data.tokenizers import without_hanja
 from kragx.data.tokens import Tokens, of_pairs
 from kragx.ground.options import whole
-from kragx.matchers.passages import PassageMatcher, part_of, phrases
+from kragx.matchers.overlap import PassageMatcher, part_of, phrases
 from kragx.matchers.texts import Of, shared_part
 from kragx.metrics import Floats, Ints
 from kragx.metrics.spans.align import align

@@ -21,14 +21,7 @@ from numpy.typing import NDArray
 
 from kragx.data.lists import Bools, Floats, Ints
 from kragx.ground.errors import DataError, UsageError
-
-
-def matches(scores: Any, threshold: Any) -> Any:
-    """Whether each score, a number or an array, is a match: at or above the threshold.
-
-    The threshold is applied here, and nowhere else. NaN, a score that is not known, never matches.
-    """
-    return scores >= threshold
+from kragx.metrics.threshold import matches
 
 
 @dataclass(frozen=True)

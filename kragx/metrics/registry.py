@@ -26,8 +26,8 @@ from kragx.metrics import (
     evidence_metrics,
     leaks,
     ranking_metrics,
-    retrieval_metrics,
     searches,
+    trec_metrics,
 )
 from kragx.metrics.evidence import Cut, TextBudget
 from kragx.metrics.match_table import TableView
@@ -42,7 +42,7 @@ function of relevances and gold grades, a measure of ir_measures."""
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
     for file in (
-        *(ranking_metrics, retrieval_metrics, evidence_metrics),
+        *(ranking_metrics, trec_metrics, evidence_metrics),
         *(abstention, leaks, searches),
     )
     for metric in vars(file).values()

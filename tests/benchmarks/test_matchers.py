@@ -15,7 +15,7 @@ from kragx.data.tokenizers import Tokenizer, UnicodeTokenizer
 from kragx.data.tokens import TokenCorpus
 from kragx.matchers import RougeMatcher
 from kragx.matchers.base import Diagnostics
-from kragx.matchers.passages import OverlapMatcher
+from kragx.matchers.overlap import OverlapMatcher
 
 from .support import sides, take, turns
 from .workloads import SIZE, Language, TextWorkload, texts

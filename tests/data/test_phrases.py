@@ -13,7 +13,7 @@ from kragx.data import tokens
 from kragx.data.phrases import Phrases
 from kragx.data.tokenizers import UnicodeTokenizer
 from kragx.data.tokens import TokenCorpus, Tokens
-from kragx.matchers.passages import OverlapMatcher, PhraseMatcher
+from kragx.matchers.overlap import OverlapMatcher, PhraseMatcher
 from tests.matchers.support import scored
 from tests.thoroughness import examples
 

@@ -7,7 +7,7 @@ import yaml
 from jsonschema import ValidationError, validate
 
 from kragx.app import config
-from kragx.app.config.schema import config_schema
+from kragx.app.config.editor_schema import config_schema
 from kragx.app.retrieving.making import all_makers, made
 from tests.local_server import serving
 

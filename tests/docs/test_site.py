@@ -13,8 +13,8 @@ import yaml
 import kragx
 from kragx.app.commands.root import app
 from kragx.app.config.models import RunConfig
-from kragx.app.config.parts import config_fields
 from kragx.app.config.retrievers import ASKING, SERVICES, RetrieverConfig
+from kragx.app.config.sections import config_fields
 from kragx.comparison import Settings
 from kragx.comparison.tuning.grid import GridSettings
 from kragx.data.gold_source import GoldSource

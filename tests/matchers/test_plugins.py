@@ -15,7 +15,7 @@ from kragx import UsageError, evaluate, match_pairs, matcher
 from kragx.data import UnicodeTokenizer
 from kragx.ground.plugins import build
 from kragx.matchers import Diagnostics, Matcher, MatchItem
-from kragx.matchers.passages import PhraseMatcher
+from kragx.matchers.overlap import PhraseMatcher
 from kragx.matchers.reasons import reasons
 from kragx.matchers.texts import RougeMatcher
 from tests.thoroughness import all_cases

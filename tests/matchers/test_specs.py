@@ -16,7 +16,7 @@ from kragx.matchers import (
     TextMatcher,
     method_class,
 )
-from kragx.matchers.passages import OverlapMatcher
+from kragx.matchers.overlap import OverlapMatcher
 from tests.thoroughness import all_cases
 
 UNICODE = {"name": "unicode", "version": UnicodeTokenizer().version, "casefold": True}

@@ -15,7 +15,7 @@ from kragx.data import TokenCorpus
 from kragx.data.lists import Lists
 from kragx.data.tokenizers import AutoTokenizer
 from kragx.matchers import MatchWarning
-from kragx.matchers.passages import wholes
+from kragx.matchers.overlap import wholes
 from tests.thoroughness import all_cases
 
 ANSWER = "the old grey bridge over the river Lorne"

@@ -15,7 +15,7 @@ from kragx.evaluation.criteria import Criteria
 from kragx.metrics import MetricWarning, known_metric, measure, parse
 
 from .support import Ranking, compute, quick, ranking, rankings, table
-from .test_retrieval_metrics import relevances
+from .test_trec_metrics import relevances
 
 
 def found_grades(relevances: list[float], gold_grades: list[float]) -> float:

@@ -10,7 +10,7 @@ from tests.thoroughness import all_cases
 RESULTS = [
     "kragx/ground/printing/ko.json",
     "kragx/report/figures/comparison.py",
-    "kragx/report/html_page/words.json",
+    "kragx/report/html_page/english.json",
     "kragx/workshop/web/static/words.js",
     "kragx/workshop/guidelines/ko.md",
 ]

@@ -380,7 +380,7 @@ def test_the_page_is_packed_with_the_package():
     """Template, styles and scripts are package data."""
     from importlib.resources import files
 
-    for name in ("template.html", "style.css", "script/main.js", "words.json"):
+    for name in ("template.html", "style.css", "script/main.js", "english.json"):
         assert files("kragx.report.html_page").joinpath(name).is_file()
 
 

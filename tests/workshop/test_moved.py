@@ -12,7 +12,7 @@ from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.folder.starting import start
 from kragx.workshop.moving import move
 from kragx.workshop.pairs.standing import Copies
-from kragx.workshop.releases.making import ready
+from kragx.workshop.releases.contents import ready
 from kragx.workshop.state.state import State
 from tests.workshop.serving import grade, opened, written
 

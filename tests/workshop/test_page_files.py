@@ -4,7 +4,7 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
-from kragx.workshop.releases.making import REASONS
+from kragx.workshop.releases.contents import REASONS
 from tests.thoroughness import all_cases
 
 STATIC = files("kragx.workshop.web") / "static"

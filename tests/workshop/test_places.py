@@ -7,7 +7,7 @@ from kragx.workshop.folder.folder import Documents
 from kragx.workshop.folder.places import place_of
 from kragx.workshop.folder.starting import incoming
 from kragx.workshop.pairs.standing import Copies
-from kragx.workshop.releases.making import ready
+from kragx.workshop.releases.contents import ready
 from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.state import State
 from kragx.workshop.state.store import RecordStore

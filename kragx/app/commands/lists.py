@@ -49,6 +49,6 @@ def metrics(
 def schema() -> None:
     """Print the JSON Schema of config files, for editors."""
     from kragx.app.commands.output import show
-    from kragx.app.config.schema import config_schema
+    from kragx.app.config.editor_schema import config_schema
 
     show("json", tuple, config_schema)

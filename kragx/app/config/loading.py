@@ -8,8 +8,8 @@ import yaml
 from pydantic import ValidationError
 
 from kragx.app.config.models import RunConfig
-from kragx.app.config.parts import anchored
 from kragx.app.config.problems import match_specs, of_gates, of_whole, readable, semantic
+from kragx.app.config.sections import anchored
 from kragx.app.config.values import fill, filled, override
 from kragx.app.environment import load_env
 from kragx.data.formats.jsonl import read_text

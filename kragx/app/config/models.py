@@ -16,8 +16,8 @@ from pydantic import (
     model_validator,
 )
 
-from kragx.app.config.parts import Dataset, LocalPath, Model, Names, PartOf
 from kragx.app.config.retrievers import Retriever, RetrieverConfig
+from kragx.app.config.sections import Dataset, LocalPath, Model, Names, PartOf
 from kragx.comparison import Gate, Settings, parse_gates
 from kragx.comparison.tuning import Setting, first_that_chooses, has_grid, size, spread
 from kragx.comparison.tuning.grid import GridSettings

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from kragx.app.config.models import RunConfig
-from kragx.app.config.parts import MistakesError
+from kragx.app.config.sections import MistakesError
 from kragx.app.config.values import filled
 from kragx.comparison import gate_problems, parse_gates
 from kragx.comparison.tuning import GRID, has_grid, spread

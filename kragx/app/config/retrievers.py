@@ -15,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from kragx.app.config.parts import (
+from kragx.app.config.sections import (
     LocalPath,
     Model,
     SourcePath,

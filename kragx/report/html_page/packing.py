@@ -20,7 +20,7 @@ from kragx.data import SurrogateRepair
 from kragx.data.formats.jsonl import to_json
 from kragx.ground.messages import LANGUAGES, Message, Name, catalogue
 from kragx.ground.printing import Cell, Part, Table
-from kragx.metrics.match_table import matches
+from kragx.metrics.threshold import matches
 
 _BLOCK_CHARACTERS = 100_000
 

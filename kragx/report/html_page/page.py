@@ -200,7 +200,7 @@ def page(
 
 def page_words() -> dict[str, dict[str, str]]:
     """Every word of the interface by language, then key; English where a catalogue lacks it."""
-    english: dict[str, str] = json.loads(part("words.json"))
+    english: dict[str, str] = json.loads(part("english.json"))
     return {
         name: {key: catalogue(name).get(text, text) for key, text in english.items()}
         for name in LANGUAGES

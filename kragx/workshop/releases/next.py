@@ -28,7 +28,7 @@ from kragx.ground.printing import (
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.candidates import LEAST_PAIRS, Alpha, agreement
 from kragx.workshop.pairs.standing import Copies, gold_grade
-from kragx.workshop.releases.making import REASONS, Ready, ready, shares
+from kragx.workshop.releases.contents import REASONS, Ready, ready, shares
 from kragx.workshop.state.records import Person
 from kragx.workshop.state.state import State
 

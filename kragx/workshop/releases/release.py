@@ -25,7 +25,7 @@ from kragx.ground.errors import DataError, UsageError
 from kragx.ground.printing import Line, Part, Result, counted, joined, message, warning
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.standing import Copies
-from kragx.workshop.releases.making import LeftOut
+from kragx.workshop.releases.contents import LeftOut
 from kragx.workshop.releases.next import Next, next_release, notes
 from kragx.workshop.state import records
 from kragx.workshop.state.state import State

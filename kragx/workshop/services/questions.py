@@ -10,7 +10,7 @@ from kragx.data import GoldDataset
 from kragx.workshop.folder.starting import incoming
 from kragx.workshop.questions.question import NewQuestion
 from kragx.workshop.questions.words import mean_leak
-from kragx.workshop.releases.making import query_of
+from kragx.workshop.releases.contents import query_of
 from kragx.workshop.services.context import (
     ClashError,
     Context,

@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from kragx import UsageError
 from kragx.app import starter
 from kragx.app.config import load, override
-from kragx.app.config.schema import config_schema
+from kragx.app.config.editor_schema import config_schema
 from kragx.app.environment import load_env
 from kragx.app.pipeline import run
 from kragx.errors import ConfigError, DataError

@@ -17,7 +17,7 @@ from kragx.app import pipeline
 from kragx.app.config import RetrieverConfig
 from kragx.app.retrieving import fingerprint
 from kragx.app.retrieving.fingerprint import Fingerprints
-from kragx.app.retrieving.retrieve_all import partial_answers
+from kragx.app.retrieving.resuming import partial_answers
 from kragx.data import Doc, Query, Retrieved, Search
 from tests.thoroughness import some
 

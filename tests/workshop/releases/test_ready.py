@@ -11,7 +11,7 @@ from kragx import DataError
 from kragx.data import Forbidden, as_corpus
 from kragx.workshop.folder.folder import Documents
 from kragx.workshop.pairs.standing import Copies, gold_grade
-from kragx.workshop.releases.making import ready, shares
+from kragx.workshop.releases.contents import ready, shares
 from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.state import State
 from tests.thoroughness import all_cases, examples

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kragx.app.config import RunConfig
-from kragx.app.config.parts import said_of, schema_of
 from kragx.app.config.retrievers import GIVEN_BY_US, SERVICES
+from kragx.app.config.sections import said_of, schema_of
 from kragx.comparison.tuning import GRID
 from kragx.data.formats import format_names
 from kragx.data.validation import SLICES

@@ -36,8 +36,8 @@ from kragx.matchers.siblings import SIBLINGS, differences, without_siblings
 from kragx.matchers.texts import SHORT_GOLD, TokenMatcher, shared_part
 from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import Bools, Floats
-from kragx.metrics.match_table import matches
 from kragx.metrics.spans.reading import plain
+from kragx.metrics.threshold import matches
 
 PAIR = 4
 """Two neighbouring runs of three letters, by which passages of mostly Hangul are compared."""
