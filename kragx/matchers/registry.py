@@ -19,7 +19,7 @@ from kragx.ground.printing import message
 from kragx.matchers.base import BaseMatcher, Matcher, adapted
 from kragx.matchers.combine import KINDS, CombinedMatcher, Kind, Step
 
-_FIRST = ("ids", "texts", "passages", "span", "pages", "embedding", "judge")
+_FIRST = ("ids", "texts", "overlap", "span", "pages", "embedding", "judge")
 """The files whose methods come first in help and errors, in this order."""
 
 
