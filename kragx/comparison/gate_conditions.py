@@ -30,7 +30,7 @@ from kragx.comparison.estimates import Settings, definition_of
 from kragx.comparison.statistics import deciding, enough, least_p, unseen
 from kragx.data import normalise
 from kragx.ground.errors import UsageError, nearest, shorten
-from kragx.ground.printing import at_most, message, number, probability, signed
+from kragx.ground.printing import at_most, joined, message, number, probability, signed
 from kragx.metrics import KRAGX, Profile, name_among
 
 FAILURES = ("n_failed", "max_failed")
@@ -46,20 +46,20 @@ _CONDITION = re.compile(
 _OPTION = re.compile(r"\s*([^:<>]+?)\s*(?::|(?=[<>]))(.*)", re.DOTALL)
 """A gate of a command line; before a sign the colon may be left out."""
 
-_FORMS = (
+_FORMS = message(
     "'>= 0.75' (also >, <=, <), 'no worse than baseline by 0.02', "
     "'no worse than earlier by 0.02', each also with 'surely' before it"
 )
 _FORMS_OF_FAILURES = {
-    "n_failed": "the most questions that may fail: 3 or '<= 3'",
-    "max_failed": "the largest share of questions that may fail: 0.05 or '<= 0.05'",
+    "n_failed": message("the most questions that may fail: 3 or '<= 3'"),
+    "max_failed": message("the largest share of questions that may fail: 0.05 or '<= 0.05'"),
 }
 _BLOCKS = {"retrievers": ("retriever",), "slices": ("field", "value"), "matchers": ("match",)}
 """Of each kind of block what its keys name, level by level."""
 
 _KEYS = {
-    **dict.fromkeys(("retriever", "field", "match"), "name to gates"),
-    "value": "a value of the field to gates",
+    **dict.fromkeys(("retriever", "field", "match"), message("name to gates")),
+    "value": message("a value of the field to gates"),
 }
 
 
@@ -141,24 +141,33 @@ def parse_gates(
     parsed: list[Gate] = []
     for place, metric, conditions, context in _entries(gates, path, problems, {}):
         hint = nearest(metric, [*_BLOCKS, *FAILURES])
-        also = f"; {hint}" if hint.startswith("perhaps") else ""
+        also = hint if hint.startswith("perhaps") else ""
         if isinstance(conditions, Mapping):
-            problems.append(
-                f"{place}: a condition is expected, not a mapping; gates of one retriever "
-                f"stand as retrievers: {{NAME: {{METRIC: CONDITION}}}}{also}"
+            problem = message(
+                "{place}: a condition is expected, not a mapping; gates of one retriever stand as "
+                "retrievers: {{NAME: {{METRIC: CONDITION}}}}",
+                place=place,
             )
+            problems.append(joined("; ", [problem, also]))
             continue
         try:
             name = metric if metric in FAILURES else name_among(metric, metrics, within)
         except UsageError as error:
-            problems.append(f"{place}: {error}{also}")
+            problems.append(joined("; ", [joined(": ", [place, error.text]), also]))
             continue
         for text in conditions if isinstance(conditions, list) else [conditions]:
             if gate := read_condition(place, name, text, **context):
                 parsed.append(gate)
             else:
                 forms = _FORMS_OF_FAILURES.get(name, _FORMS)
-                problems.append(f"{place}: {shorten(text)} is no condition; write {forms}")
+                problems.append(
+                    message(
+                        "{place}: {text} is no condition; write {forms}",
+                        place=place,
+                        text=shorten(text),
+                        forms=forms,
+                    )
+                )
     return tuple(parsed)
 
 
@@ -175,8 +184,15 @@ def _entries(
     level, retrievers, matchers, or fields and their values.
     """
     if not isinstance(block, Mapping):
-        content = _KEYS[levels[0]] if levels else "metric to condition"
-        problems.append(f"{path}: a mapping from {content} is expected, not {shorten(block)}")
+        content = _KEYS[levels[0]] if levels else message("metric to condition")
+        problems.append(
+            message(
+                "{path}: a mapping from {content} is expected, not {block}",
+                path=path,
+                content=content,
+                block=shorten(block),
+            )
+        )
         return
     for key, value in block.items():
         # As slices name their values: YAML reads true and 1 as no text.

@@ -142,39 +142,58 @@ def gate_problems(
             ("matcher", gate.match, matchers),
         ):
             if name is not None and name not in names:
-                problems.append(f"no {kind} {name!r}; {nearest(name, names)}")
+                hint = nearest(name, names)
+                problems.append(
+                    message("no retriever {name!r}; {hint}", name=name, hint=hint)
+                    if kind == "retriever"
+                    else message("no matcher {name!r}; {hint}", name=name, hint=hint)
+                )
         if gate.field is not None and gate.field not in slices:
-            hint = f"; {nearest(gate.field, slices)}" if slices else ""
-            problems.append(f"{gate.field!r} is not among the slices; add it to 'slices'{hint}")
+            problem = message(
+                "{field!r} is not among the slices; add it to 'slices'", field=gate.field
+            )
+            hint = nearest(gate.field, slices) if slices else ""
+            problems.append(joined("; ", [problem, hint]))
         if gate.than == "baseline" and baseline is None:
             name = next(iter(retrievers), "NAME")
             problems.append(
-                f"'no worse than baseline' needs one; name a retriever: baseline: {name}"
+                message(
+                    "'no worse than baseline' needs one; name a retriever: baseline: {name}",
+                    name=name,
+                )
             )
         elif gate.than == "baseline" and (
             gate.retriever == baseline or {*retrievers} == {baseline}
         ):
-            problems.append(f"{baseline!r} is the baseline, which is not held to itself")
-        yield from (f"{gate.path}: {problem}" for problem in problems)
+            problems.append(
+                message("{name!r} is the baseline, which is not held to itself", name=baseline)
+            )
+        yield from (joined(": ", [gate.path, problem]) for problem in problems)
 
 
 def _metric_problems(gate: Gate, metrics: Collection[str]) -> Iterator[str]:
     """What is wrong with the metric of a gate."""
     metric, name = known_metric(gate.metric), gate.metric
     if name not in metrics:
-        yield f"{name} is not computed; add it to 'metrics'; {nearest(name, metrics)}"
+        hint = nearest(name, metrics)
+        yield message("{name} is not computed; add it to 'metrics'; {hint}", name=name, hint=hint)
     elif gate.than is not None and direction(name) == "neither":
-        yield f"{name} has no direction, so nothing is worse"
-    elif gate.surely and metric is not None and not (metric.is_mean and metric.has_interval):
-        # Of costs results keep the values of questions, and here there are none.
-        why = (
-            f"{name}, a number of the whole run without an interval"
-            if not metric.has_interval
-            else f"{name} against earlier results, which do not keep what each question cost"
+        yield message("{name} has no direction, so nothing is worse", name=name)
+    elif gate.surely and metric is not None and not metric.has_interval:
+        yield message(
+            "surely is not offered for {name}, a number of the whole run without an interval; "
+            "write {without!r}",
+            name=name,
+            without=gate.condition.removeprefix("surely "),
         )
-        if not metric.has_interval or gate.than == "earlier":
-            without = gate.condition.removeprefix("surely ")
-            yield f"surely is not offered for {why}; write {without!r}"
+    elif gate.surely and gate.than == "earlier" and metric is not None and not metric.is_mean:
+        # Of costs results keep the values of questions, and here there are none.
+        yield message(
+            "surely is not offered for {name} against earlier results, which do not keep what each "
+            "question cost; write {without!r}",
+            name=name,
+            without=gate.condition.removeprefix("surely "),
+        )
 
 
 def check_gates(
@@ -310,7 +329,11 @@ def _view(gate: Gate, comparison: Comparison) -> View | str:
         return comparison.overall
     slices = {part.label: part for part in comparison.by(gate.field)}
     # Known only once retrievers have answered, whose answers an error would throw away.
-    lacking = f"no query has the value {gate.value!r}; {nearest(gate.value or '', slices)}"
+    lacking = message(
+        "no query has the value {value!r}; {hint}",
+        value=gate.value,
+        hint=nearest(gate.value or "", slices),
+    )
     return slices.get(gate.value or "", lacking)
 
 

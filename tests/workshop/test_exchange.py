@@ -299,7 +299,7 @@ def test_wrong_rows_are_all_said_and_nothing_is_imported(opened, tmp_path):
         "csv:row 7: document: '7': the corpus has no such document",
         "csv:row 8: spans: [0, 9999] is no stretch of a text of ",
         "csv:row 9: person: nobody is called '지만'; valid: 지민; or name --person",
-        "csv:row 10: question: '없는 질문': no questions have this text",
+        "csv:row 10: question: '없는 질문': no question has this text",
     ):
         assert words in text
     assert list(state.store.after({})) == before

@@ -80,7 +80,7 @@ def read_grid(grid: object, fixed: Mapping[str, Any] | None = None) -> dict[str,
         UsageError: it is no grid, an axis has no value or the same twice, or stands beside it too.
     """
     if not isinstance(grid, Mapping) or not grid:
-        remedy = f"write {{chunk_size: [150, 300]}}, not {shorten(grid)}"
+        remedy: str = message("write {{chunk_size: [150, 300]}}, not {grid}", grid=shorten(grid))
         raise UsageError("for each axis a list of values is expected", field=GRID, remedy=remedy)
     for axis, values in grid.items():
         path = f"{GRID}.{axis}"
@@ -98,9 +98,10 @@ def read_grid(grid: object, fixed: Mapping[str, Any] | None = None) -> dict[str,
             )
         if axis in (fixed or {}):
             raise UsageError(
-                f"{axis!r} has a value beside the grid too",
+                "{axis!r} has a value beside the grid too",
                 field=path,
                 remedy="leave out one of the two",
+                axis=axis,
             )
     return {str(axis): values for axis, values in grid.items()}
 

@@ -16,7 +16,7 @@ from kragx.data.formats.cells import same_in_sheet, unguarded
 from kragx.data.formats.jsonl import read_records
 from kragx.data.formats.tabular import read_csv
 from kragx.ground.errors import DataError, KragxError, UsageError, inside, nearest, shorten
-from kragx.ground.printing import Line, Part, counted, message
+from kragx.ground.printing import Line, Part, counted, joined, message
 from kragx.workshop.exchange.exporting import (
     EMPTY,
     JSON_COLUMNS,
@@ -41,7 +41,7 @@ _matter = attrgetter("question", "document", "person", "is_decision", "is_mark")
 _TEXTS = ("record", "uid", "question", "question_uid", "person", "person_uid", "document", "at")
 _ADAPTERS: Mapping[type, TypeAdapter[Any]] = {kind: TypeAdapter(kind) for kind in KINDS.values()}
 _Kind = TypeVar("_Kind", bound=records.StoredRecord)
-_EXPORTED = "write what was exported there"
+_EXPORTED = message("write what was exported there")
 
 Lines = Iterable[tuple[str, Mapping[str, Any]]]
 """Where each row stands in its file, and what it says by column."""
@@ -95,9 +95,11 @@ def _read(path: Path, source: ExportSource) -> tuple[str, Lines, *tuple[str, ...
     if first.keys() >= {"verdict", "candidates"}:
         return "moved", *rows_of_moved(path, source.state, source.text)
     if first and "record" not in first:
-        remedy = "a gold set comes in with kragx gold start --gold"
-        problem = "neither an export (.csv, .jsonl) nor what kragx gold move has left"
-        raise UsageError(problem, field=str(path), remedy=remedy)
+        raise UsageError(
+            "neither an export (.csv, .jsonl) nor what kragx gold move has left",
+            field=str(path),
+            remedy="a gold set comes in with kragx gold start --gold",
+        )
     return "jsonl", [(f"line {number}", columns) for number, columns in read_records(path)]
 
 
@@ -126,14 +128,17 @@ class _Row(NamedTuple):
     def of(cls, place: str, columns: Mapping[str, Any]) -> "_Row":
         """A row; a `DataError` if it is of no kind, or has no such columns."""
         if unknown := next((column for column in columns if column not in _COLUMNS), None):
-            needed = "a judgement needs question or question_uid, document and grade"
-            raise _mistake(unknown, "unknown column", f"{needed}; {nearest(unknown, _COLUMNS)}")
+            needed = message("a judgement needs question or question_uid, document and grade")
+            remedy = joined("; ", [needed, nearest(unknown, _COLUMNS)])
+            raise _mistake(unknown, message("unknown column"), remedy)
         for column in _TEXTS:
             if not isinstance(columns.get(column, ""), str):
-                raise _mistake(column, f"{shorten(columns[column])} is no text", _EXPORTED)
+                problem = message("{value} is no text", value=shorten(columns[column]))
+                raise _mistake(column, problem, _EXPORTED)
         word = columns.get("record", "").strip().casefold() or "judgement"
         if word not in KINDS:
-            raise _mistake("record", f"{word!r} is no kind of row", f"write {', '.join(KINDS)}")
+            problem = message("{word!r} is no kind of row", word=word)
+            raise _mistake("record", problem, message("write {kinds}", kinds=", ".join(KINDS)))
         kind = KINDS[word]
         fields = {name: columns[c] for name, c in columns_of(kind).items() if c in columns}
         if kind is records.Judgement:
@@ -155,8 +160,8 @@ def _grade(value: object) -> dict[str, Any]:
     number = word.removesuffix(".0")  # of a column with gaps that another program has read
     if number.isascii() and number.isdecimal() and len(number) < 4:
         return {"kind": "grade", "grade": int(number)}
-    remedy = "write a number of the scale, unusable, later or forbidden, or remove the row"
-    raise _mistake("grade", f"{value!r} is no grade", remedy)
+    remedy = message("write a number of the scale, unusable, later or forbidden, or remove the row")
+    raise _mistake("grade", message("{value!r} is no grade", value=value), remedy)
 
 
 class _Merge:
@@ -191,8 +196,14 @@ class _Merge:
                 if record := take.get(row.kind, self._person_or_question)(row):
                     self._add(record)
         if n := len(self._mistakes):
-            head = f"{n} {'mistake' if n == 1 else 'mistakes'}; nothing was imported"
-            raise DataError("\n  ".join([head, *self._mistakes[:20], *(["..."] if n > 20 else [])]))
+            head = message(
+                "1 mistake; nothing was imported"
+                if n == 1
+                else "{n} mistakes; nothing was imported",
+                n=n,
+            )
+            rest = ["..."] if n > 20 else []
+            raise DataError(joined("\n  ", [head, *self._mistakes[:20], *rest]))
         return self._added
 
     @contextmanager
@@ -202,7 +213,7 @@ class _Merge:
             with inside(path=f"{self._path}:{place}"):
                 yield
         except KragxError as error:
-            self._mistakes.append(str(error))
+            self._mistakes.append(error.text)
 
     def _add(self, record: records.StoredRecord) -> None:
         self._uids[record.uid].append(record)
@@ -228,8 +239,8 @@ class _Merge:
             # A wording that was never here is an earlier one of a copy of this workshop.
             if not any(wording.at == record.at for wording in self._uids[uid]):
                 return None
-            problem = "was changed in the workshop after this file was written"
-            raise _mistake("uid", problem, "export anew, and change that")
+            problem = message("was changed in the workshop after this file was written")
+            raise _mistake("uid", problem, message("export anew, and change that"))
         return record if record.at > newest.at else replace(record, at=records.now())
 
     def _by(self, row: _Row) -> dict[str, str]:
@@ -255,8 +266,14 @@ class _Merge:
         uids = [q.uid for q in those_open if text in (q.uid, q.text.strip())]
         if len(uids) == 1:
             return {"question": uids[0]}
-        problem = f"{shorten(text)}: {len(uids) or 'no'} questions have this text"
-        remedy = "name one by question_uid, or add it as a question first (record: question)"
+        problem = message(
+            "{text}: {n} questions have this text" if uids else "{text}: no question has this text",
+            text=shorten(text),
+            n=len(uids),
+        )
+        remedy = message(
+            "name one by question_uid, or add it as a question first (record: question)"
+        )
         raise _mistake("question", problem, remedy)
 
     def _candidate(self, row: _Row) -> records.StoredRecord | None:
@@ -280,8 +297,10 @@ class _Merge:
             return None
         self._check(record)
         if stored is not None and not is_newest:
-            problem = "the same person has judged this pair again since, or taken it back"
-            remedy = "leave this row as it was exported; change the newest one, or export anew"
+            problem = message("the same person has judged this pair again since, or taken it back")
+            remedy = message(
+                "leave this row as it was exported; change the newest one, or export anew"
+            )
             raise _mistake("uid", problem, remedy)
         if stored is not None:
             record = replace(record, uid=records.new_uid(), at=records.now())
@@ -290,12 +309,15 @@ class _Merge:
     def _said_once(self, record: records.Judgement) -> records.Judgement:
         """What a file says anew of a pair; a `DataError` where it does so twice."""
         if record.document not in self._source.documents:
-            problem = f"{shorten(record.document)}: the corpus has no such document"
-            remedy = "write an id of the corpus; spreadsheets make numbers and dates of some"
+            problem = message("{id}: the corpus has no such document", id=shorten(record.document))
+            remedy = message(
+                "write an id of the corpus; spreadsheets make numbers and dates of some"
+            )
             raise _mistake("document", problem, remedy)
         matter = _matter(record)
         if matter in self._judged:
-            raise _mistake("document", "the same person judges this pair twice", "keep one of them")
+            problem = message("the same person judges this pair twice")
+            raise _mistake("document", problem, message("keep one of them"))
         self._judged.add(matter)
         return record
 
@@ -314,16 +336,23 @@ class _Merge:
         # What a spreadsheet has made of an id is none; the uid says which one was meant.
         is_other = document != stored.document and document in self._source.documents
         if is_other or not is_its or row.text("person_uid") not in ("", stored.person):
-            remedy = "put that back, or add a row without uid; reword a question in its own row"
-            raise _mistake("uid", "it spoke of another pair when it was exported", remedy)
+            remedy = message(
+                "put that back, or add a row without uid; reword a question in its own row"
+            )
+            problem = message("it spoke of another pair when it was exported")
+            raise _mistake("uid", problem, remedy)
         content = {name: row.fields[name] for name in _CONTENT if name in row.fields}
         return _made(records.Judgement, _over(stored, content))
 
     def _check(self, record: records.Judgement) -> None:
         """Raise a `KragxError` unless a judgement fits the workshop."""
         if record.kind != "undone" and record.is_mark != (record.kind in records.MARKS):
-            problem = f"{record.kind} is not said with the kind {record.why!r}"
-            remedy = "it belongs to forbidden and allowed alone; relevance is a row of its own"
+            problem = message(
+                "{kind} is not said with the kind {why!r}", kind=record.kind, why=record.why
+            )
+            remedy = message(
+                "it belongs to forbidden and allowed alone; relevance is a row of its own"
+            )
             raise _mistake("why", problem, remedy)
         text = self._source.text(record.document)
         check_fits(record.grade, self._source.grades, record.spans, text)
