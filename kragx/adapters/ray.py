@@ -78,7 +78,7 @@ class Ray(Engine):
                 if waiting:
                     remark = f" ({type(error).__name__}, {RETRIES + 1} times)"
                     raise died(waiting[0][0], remark) from error
-                problem = f"the Ray cluster fails: {_first_line(error)}"
+                problem = message("the Ray cluster fails: {reason}", reason=_first_line(error))
                 raise UsageError(problem, field="engine.ray", remedy=_LOGS) from error
             finally:
                 for _, ref in waiting:

@@ -18,7 +18,7 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.nearby import Nearby
 from kragx.evaluation.runs import RUNS, SeveralRuns
 from kragx.ground.errors import DataError, UsageError, nearest, shorten
-from kragx.ground.printing import Name
+from kragx.ground.printing import Name, message
 from kragx.metrics import Floats, is_mean, known_metric
 from kragx.metrics.intervals import Ratio
 
@@ -243,7 +243,7 @@ class Results:
             )
         # check_report looks at kinds alone; a report that somebody edited may still be impossible.
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-            problem = f"not what kragx writes: {error!r}"
+            problem = message("not what kragx writes: {error!r}", error=error)
             raise DataError(problem, path=name, field="evaluations") from None
         return cls(name, scores, dataset)
 
@@ -353,7 +353,7 @@ def check_report(report: Any, name: str, kind: Any = _REPORT, place: tuple[str, 
         kind = kind[0]
     types = kind if isinstance(kind, tuple) else type(kind)
     if not isinstance(report, types) or isinstance(report, bool):
-        problem = f"not what kragx writes: {shorten(report)}"
+        problem = message("not what kragx writes: {value}", value=shorten(report))
         raise DataError(problem, path=name, field=".".join(place))
     if isinstance(kind, list):
         for number, entry in enumerate(report):

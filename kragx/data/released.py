@@ -44,7 +44,9 @@ class ReleaseInfo:
         values = {name: record.get(name) for name in ("file", "name", "version", "hash")}
         for name, value in values.items():
             if not isinstance(value, str) or not value:
-                problem = f"{name}: a text is expected, not {value!r}"
+                problem = message(
+                    "{name}: a text is expected, not {value!r}", name=name, value=value
+                )
                 raise DataError(problem, path=str(path), remedy="take the released files back")
         return cls(**values, path=path)  # type: ignore[arg-type]  # looked at above
 

@@ -119,7 +119,7 @@ def _search(value: object, docs: NumberedDocs, repair: SurrogateRepair, *, strin
     if error is not None and values:
         # An object of Python may keep what came before it failed; a file that says both is wrong.
         if not is_made:
-            problem = "stands beside 'error', which says otherwise; keep one"
+            problem = message("stands beside 'error', which says otherwise; keep one")
             raise DataError(problem, field=of_docs)
         values = ()
     return Search(

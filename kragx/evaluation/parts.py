@@ -316,7 +316,9 @@ def engine_of(workers: object, *matchers: BaseMatcher) -> Engine | None:
             with inside(f"engine.{name}"):
                 engine = from_options(declared("engines", name), options or {})
         case _:
-            problem = f"{workers!r} is no number of processes, 1 or more, and no engine"
+            problem = message(
+                "{workers!r} is no number of processes, 1 or more, and no engine", workers=workers
+            )
             raise UsageError(problem, field="workers")
     judge = next((matcher for matcher in matchers if matcher.judges), None)
     if judge is None:

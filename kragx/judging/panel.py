@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import to_jsonable
 from kragx.ground.options import check_options
+from kragx.ground.printing import message
 from kragx.judging.judge import Grader, Judge, Judged
 from kragx.judging.judgement_counts import ByName, Pattern, Tally
 from kragx.judging.question import Decide, Judgement, Question, essential, n_needed, settled_grade
@@ -43,7 +44,7 @@ def _judges(judges: Any) -> tuple[Judge, ...]:
         raise UsageError("a list of at least two judges is needed", field="panel")
     for place, judge in enumerate(judges):
         if not isinstance(judge, Judge):
-            problem = f"{type(judge).__name__} is no Judge"
+            problem = message("{name} is no Judge", name=type(judge).__name__)
             raise UsageError(problem, field=f"panel[{place}]")
     # Copies: what a panel's judges have used is counted together, and apart from anybody else's.
     return tuple(replace(judge) for judge in judges)

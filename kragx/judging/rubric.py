@@ -154,7 +154,7 @@ def read_rubric(source: object) -> Rubric:
         if isinstance(source, Mapping):
             said_by_prompt = {"instruction": ""} if source.get("prompt") else {}
             return from_options(Rubric, {**said_by_prompt, **source})
-        remedy = "pass a Rubric, a mapping, or the path of a YAML file"
+        remedy = message("pass a Rubric, a mapping, or the path of a YAML file")
         raise UsageError(message("{kind} is no rubric", kind=type(source).__name__), remedy=remedy)
 
 

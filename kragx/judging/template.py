@@ -41,7 +41,7 @@ def read_prompt(source: object) -> str:
         return source
     text = read_text(source)
     if "{{" not in text:
-        remedy = "write {{ document }} and the like where the texts belong"
+        remedy = message("write {{{{ document }}}} and the like where the texts belong")
         raise UsageError("a prompt that shows no text", path=str(source), remedy=remedy)
     return text
 

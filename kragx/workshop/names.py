@@ -70,8 +70,10 @@ def check_unlike(name: str, people: Iterable[Person], field: str) -> None:
     """Refuse a name that may be taken for that of somebody who is here."""
     for person in people:
         if person.role != "file" and alike(person.name, name):
-            problem = f"{name!r} looks like {person.name!r}, who is here already"
-            remedy = "write it the same, or give each a name of their own"
+            problem = message(
+                "{name!r} looks like {name_2!r}, who is here already", name=name, name_2=person.name
+            )
+            remedy = message("write it the same, or give each a name of their own")
             raise UsageError(problem, field=field, remedy=remedy)
 
 

@@ -183,7 +183,9 @@ async def _send(
         raise
     if not register.move(uid, "planned", "submitted", id=remote_id):
         await service.cancel(remote_id)
-        problem = f"judge: another submit has taken over {len(requests)} questions meanwhile"
+        problem = message(
+            "judge: another submit has taken over {n} questions meanwhile", n=len(requests)
+        )
         raise JudgingError(problem, remedy="see: kragx judge status CONFIG.yaml")
     return len(requests)
 

@@ -51,19 +51,21 @@ def read_traces(
         UsageError: two questions of the gold set have the same text and history, and no attribute
             tells them.
     """
-    remedy = "name the attribute of the spans that has the id: query_id='...'"
+    remedy = message("name the attribute of the spans that has the id: query_id='...'")
     questions = KnownQuestions(gold, by_id=query_id is not None, remedy=remedy)
     traces = _Traces(spans_in(path), questions, query_id)
     turns, unknown = traces.turns()
     if not turns:
-        problem, remedy = (
-            "no span of a retriever",
-            "spans need openinference.span.kind RETRIEVER, or gen_ai.operation.name retrieval",
+        raise DataError(
+            "none of its {n} retriever spans is of a question of the gold set"
+            if unknown
+            else "no span of a retriever",
+            path=str(path),
+            remedy="an attribute with the query's id can be named: query_id='...'"
+            if unknown
+            else "spans need openinference.span.kind RETRIEVER, or gen_ai.operation.name retrieval",
+            n=len(unknown),
         )
-        if unknown:
-            problem = f"none of its {len(unknown)} retriever spans is of a question of the gold set"
-            remedy = "an attribute with the query's id can be named: query_id='...'"
-        raise DataError(problem, path=str(path), remedy=remedy)
     last: dict[str, dict[str, _Turn]] = defaultdict(dict)
     for turn in turns:
         last[turn.name][turn.query_id] = turn

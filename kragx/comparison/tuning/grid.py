@@ -85,7 +85,9 @@ def read_grid(grid: object, fixed: Mapping[str, Any] | None = None) -> dict[str,
     for axis, values in grid.items():
         path = f"{GRID}.{axis}"
         if not isinstance(values, list) or not values:
-            remedy = f"write [{value_label(values) if values != [] else 'at least one'}]"
+            remedy = message(
+                "write [{value}]", value=value_label(values) if values != [] else "at least one"
+            )
             raise UsageError("a list of values is expected", field=path, remedy=remedy)
         # By labels, as 1 and True are equal to Python and two settings to a reader.
         labels = Counter(map(value_label, values))

@@ -32,6 +32,7 @@ from sqlalchemy.pool import NullPool
 
 from kragx.data.databases import Address, NoStoreError, StoreFailedError, seconds_left
 from kragx.ground.errors import DataError, needing
+from kragx.ground.printing import message
 
 _INSERTS: Mapping[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 MOST_VALUES = 500  # values in one statement, rows in one answer
@@ -102,7 +103,9 @@ class Database:
         try:
             self._connection, self.read_only = _opened(address, schema, make)
         except (SQLAlchemyError, OSError) as error:
-            problem = f"cannot be opened as a {schema.what}: {_reason(error)}"
+            problem = message(
+                "cannot be opened as a {what}: {reason}", what=schema.what, reason=_reason(error)
+            )
             raise DataError("{address}: {why}", address=address, why=problem) from None
 
     def close(self) -> None:
@@ -131,7 +134,7 @@ class Database:
             StoreFailedError: it cannot be done.
         """
         if write and self.read_only:
-            problem = f"the {self._schema.what} may only be read"
+            problem = message("the {what} may only be read", what=self._schema.what)
             raise StoreFailedError(problem, path=str(self._address))
         waits_left = iter(() if self._address.path else self._waits if waits is None else waits)
         while True:
@@ -142,7 +145,9 @@ class Database:
                 wait = next(waits_left, None) if isinstance(error, OperationalError) else None
                 seconds = seconds_left()
                 if wait is None or (seconds is not None and wait > seconds):
-                    problem = f"the {self._schema.what} failed: {_reason(error)}"
+                    problem = message(
+                        "the {what} failed: {reason}", what=self._schema.what, reason=_reason(error)
+                    )
                     raise StoreFailedError(problem, path=str(self._address)) from None
             time.sleep(wait)
 
@@ -365,7 +370,10 @@ def _server(address: Address, schema: Schema) -> Connection:
     try:
         url = make_url(address.url)
     except (SQLAlchemyError, ValueError):  # whose text may have the password
-        problem = f"{address}: no URL of PostgreSQL, as postgresql://user@host/database is one"
+        problem = message(
+            "{address}: no URL of PostgreSQL, as postgresql://user@host/database is one",
+            address=address,
+        )
         raise DataError(problem) from None
     engine = create_engine(
         url,

@@ -119,7 +119,7 @@ def graded_once(store: Store, choice: Choice, *, expected: bool = False) -> list
     """
     rule, models = _panel_of(choice.get("model")) or (None, None)
     if rule == "mean" and not expected:
-        remedy = "compare what the median decides: 'median of ...'"
+        remedy = message("compare what the median decides: 'median of ...'")
         raise UsageError("--model: means are no labels", remedy=remedy)
     # Of one judge that was asked several times the first repeat counts.
     records = sorted(_one_judge(store, choice), key=lambda record: record["question"]["repeat"])

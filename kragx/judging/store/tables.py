@@ -13,6 +13,7 @@ from sqlalchemy import (
 )
 
 from kragx.data.databases.database import WHOLE, Schema, id_column, text_column
+from kragx.ground.printing import message
 
 _tables = MetaData()
 
@@ -101,7 +102,7 @@ batch_questions: Table = Table(
 
 SCHEMA = Schema(
     "kragx",
-    "judgement store",
+    message("judgement store"),
     _tables,
     version=1,
     first="attempts",

@@ -13,6 +13,7 @@ import numpy as np
 
 from kragx.data.lists import Bools, Floats
 from kragx.ground.errors import UsageError
+from kragx.ground.printing import message
 from kragx.metrics.intervals.student import student_t
 from kragx.metrics.weights import effective_n, mean_and_variance
 
@@ -186,7 +187,12 @@ def check_confidence(value: float, lowest: float = 0.0) -> float:
     # True is the number 1 to Python, and no confidence.
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not (is_number and 0 < value <= MOST_CONFIDENCE and value >= lowest):
-        problem = f"{value!r} is not between {lowest:g} and {MOST_CONFIDENCE}"
+        problem = message(
+            "{value!r} is not between {lowest:g} and {most}",
+            value=value,
+            lowest=lowest,
+            most=MOST_CONFIDENCE,
+        )
         raise UsageError(problem, field="confidence", remedy="0.95 is usual")
     return float(value)
 

@@ -14,7 +14,7 @@ from kragx.comparison.lists import ListDiff
 from kragx.data import Doc, Query
 from kragx.data.formats.jsonl import make_folder, read_records
 from kragx.ground.errors import UsageError
-from kragx.ground.printing import say
+from kragx.ground.printing import message, say
 from kragx.workshop.commands.workshop import serve
 from kragx.workshop.folder.folder import FILE, Workshop
 from kragx.workshop.folder.starting import CORPUS, question_of, start
@@ -36,12 +36,12 @@ def lot_workshop(folder: Path, lot: Lot, documents: Mapping[str, Doc]) -> None:
         _, recorded = next(read_records(folder / LOT), (1, {}))
         # Of another order the labels would be no random part, and the interval would be wrong.
         if recorded != lot.record:
-            remedy = "give the lists, questions, metric and seed that it was drawn with"
+            remedy = message("give the lists, questions, metric and seed that it was drawn with")
             raise UsageError("is the workshop of another lot", field=str(folder), remedy=remedy)
         if (folder / FILE).exists():
             return
     elif there := next((name for name in (FILE, CORPUS) if (folder / name).exists()), None):
-        problem = f"holds {there} and no lot, so it is something else"
+        problem = message("holds {there} and no lot, so it is something else", there=there)
         raise UsageError(problem, field=str(folder), remedy="name another folder")
     make_folder(folder)
     # The lot comes first and the workshop last: what was ended between them is made anew.

@@ -133,7 +133,7 @@ def questions(
     loaded, dataset = _read_config(config, settings or (), judge=origin == "model")
     texts = corpus or (dataset and dataset.corpus)
     if texts is None:
-        remedy = "name it with --corpus, or as dataset.corpus in the config"
+        remedy = message("name it with --corpus, or as dataset.corpus in the config")
         raise UsageError("there is no corpus to make questions from", remedy=remedy)
     # The config's own gold set need not be there yet: questions are made before it.
     there: GoldDataset | tuple[()] = ()

@@ -100,10 +100,10 @@ def label(
     folder = file.with_name(f"{file.name}.workshop")
     is_made = (folder / FILE).exists()
     if is_made and sample is None:
-        problem = "is the workshop of a sample that is gone"
+        problem = message("is the workshop of a sample that is gone")
         raise UsageError(problem, field=str(folder), remedy="remove it to draw anew")
     if not is_made and file.exists() and file.stat().st_size:
-        problem = "holds labels, and the workshop that they were given in is not beside it"
+        problem = message("holds labels, and the workshop that they were given in is not beside it")
         raise UsageError(problem, field=str(file), remedy="name another file for new ones")
     if sample is not None:
         say(message("going on with the sample in {path}; remove it to draw anew", path=sample_file))
@@ -179,7 +179,9 @@ def _write(file: Path, sample: Sample, workshop: "Workshop", *, is_first: bool =
 def _asked(rubric: Rubric | None, store: str | None) -> Ask:
     """What is labelled: what a rubric asks, else what the store's judge was asked."""
     if rubric is not None and rubric.asks not in get_args(Ask):
-        problem = f"{rubric.id!r} asks for {rubric.asks}, and pairs are labelled"
+        problem = message(
+            "{id!r} asks for {asks}, and pairs are labelled", id=rubric.id, asks=rubric.asks
+        )
         raise UsageError(problem, field="--rubric", remedy="name one of relevance or of support")
     if rubric is None and store is not None:
         with Store(store, make=False) as opened:
@@ -251,7 +253,7 @@ def _weights(
         DataError: the sources say different things of a question, or `questions` lacks one.
     """
     if questions is not None and queries is None:
-        problem = "belongs to --queries, as pairs are not drawn by what is asked"
+        problem = message("belongs to --queries, as pairs are not drawn by what is asked")
         raise UsageError(problem, field="--questions", remedy="name both, or leave it out")
     weights: dict[str, float] = {}
     for gold in [gold for gold, _ in sources] if questions is None else [read_dataset(questions)]:

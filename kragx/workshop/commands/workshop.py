@@ -45,7 +45,9 @@ def opened(folder: Path) -> Iterator[tuple["Workshop", "State"]]:
 def check_new(option: str, path: Path | None) -> None:
     """Refuse to write over a file: somebody may have gone over what is in it."""
     if path is not None and path.exists():
-        problem = f"{option}: {path} exists, and somebody may have changed it"
+        problem = message(
+            "{option}: {path} exists, and somebody may have changed it", option=option, path=path
+        )
         raise UsageError(problem, remedy="name another file")
 
 

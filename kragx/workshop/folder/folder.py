@@ -20,6 +20,7 @@ from kragx.data.validation import target_problems
 from kragx.data.yaml_text import yaml_mapping
 from kragx.ground.errors import ConfigError, DataError, UsageError, nearest
 from kragx.ground.plugins import with_variables
+from kragx.ground.printing import message
 from kragx.workshop.folder.places import place_of
 from kragx.workshop.state.store import USUAL, RecordStore
 
@@ -196,7 +197,9 @@ class Workshop:
         folder = Path(folder)
         file = folder / FILE
         if not file.is_file():
-            remedy = f"kragx gold start {folder} --corpus corpus.jsonl makes one"
+            remedy = message(
+                "kragx gold start {folder} --corpus corpus.jsonl makes one", folder=folder
+            )
             raise DataError("there is no workshop", path=str(file), remedy=remedy)
         return cls(folder, settings_of(read_text(file), str(file), folder.resolve()))
 
@@ -240,6 +243,6 @@ class Workshop:
         secret = read_text(file).strip()
         # A file cut short, as by a full disk, would make links that can be guessed.
         if len(secret) < 64:
-            remedy = "remove it, and all links are made anew"
+            remedy = message("remove it, and all links are made anew")
             raise DataError("no secret of a workshop", path=str(file), remedy=remedy)
         return secret.encode()

@@ -74,7 +74,9 @@ def documents_of(sample: Sample) -> dict[str, Doc]:
     for pair in sample.items:
         doc = documents.setdefault(pair.document_id, Doc(pair.document_id, pair.document))
         if doc.text != pair.document:
-            problem = f"the document {pair.document_id!r} has two texts"
+            problem = message(
+                "the document {document_id!r} has two texts", document_id=pair.document_id
+            )
             raise DataError(problem, field="--sample", remedy="draw from one corpus alone")
     return documents
 
@@ -101,7 +103,7 @@ def scale_of(sample: Sample, language: str) -> dict[int, str]:
     """
     scale = read_scale(sample.settings.get("scale", "0-3"), Labels({}))
     if scale.low != 0:
-        remedy = "draw a sample with --scale 0-3"
+        remedy = message("draw a sample with --scale 0-3")
         raise UsageError(
             message("{scale}: a workshop's grades begin with 0", scale=scale),
             field="scale",
@@ -137,8 +139,8 @@ def incoming(
     records: list[StoredRecord] = []
     for query in dataset:
         if not query.text:
-            problem = f"the question {query.id!r} has no text"
-            remedy = "name a gold set with the questions' texts"
+            problem = message("the question {id!r} has no text", id=query.id)
+            remedy = message("name a gold set with the questions' texts")
             raise DataError(problem, path=dataset.name, field="query", remedy=remedy)
         judged: list[Judgement] = []
         rest: list[Gold] = []
@@ -313,7 +315,7 @@ def start(
     """
     folder = Path(folder)
     if (folder / FILE).exists():
-        remedy = f"kragx workshop {folder} opens it"
+        remedy = message("kragx workshop {folder} opens it", folder=folder)
         raise UsageError("there is a workshop already", field=str(folder), remedy=remedy)
     if folder.exists() and not folder.is_dir():
         raise UsageError("is a file; name a folder", field=str(folder))
@@ -342,13 +344,13 @@ def start(
     workshop = Workshop(folder, settings_of(text, FILE, folder.resolve()))
     address = workshop.address
     if database is not None and address.path is not None:
-        remedy = "leave it out for an SQLite file in the folder"
+        remedy = message("leave it out for an SQLite file in the folder")
         raise UsageError("no postgresql:// URL", field="--database", remedy=remedy)
     # A config is data here: what it names is loaded only when the workshop is opened.
     if (path := workshop.settings.config) is not None and not yaml_mapping(
         read_text(path), str(path)
     ).get("retrievers"):
-        remedy = "name a config of kragx run, or none"
+        remedy = message("name a config of kragx run, or none")
         raise UsageError("names no retrievers", path=str(path), remedy=remedy)
     people: list[Person] = []
     records: list[StoredRecord] = []
@@ -382,7 +384,9 @@ def _store(workshop: Workshop, records: Iterable[StoredRecord]) -> None:
     """Begin a database; a `UsageError` where another workshop has it."""
     with workshop.store() as store:
         if next(store.after({}), None) is not None:
-            remedy = "name another with --schema, or copy the folder of the one that uses it"
+            remedy = message(
+                "name another with --schema, or copy the folder of the one that uses it"
+            )
             raise UsageError("holds a workshop already", field=str(workshop.address), remedy=remedy)
         store.add(records)
 

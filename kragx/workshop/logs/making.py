@@ -68,7 +68,10 @@ def gold_from_logs(
         UsageError: an option does not fit.
     """
     if not 0 < random_share <= 1:
-        problem = f"{random_share} is out of range; give a share above 0, so that none is left out"
+        problem = message(
+            "{share} is out of range; give a share above 0, so that none is left out",
+            share=random_share,
+        )
         raise UsageError(problem, field="--random")
     if n is not None:
         check_whole("-n", n)

@@ -292,4 +292,5 @@ def _records(
         if isinstance(record, dict):
             yield line, record
         else:
-            problems.add(line, None, f"a JSON object is expected, not {shorten(record)}")
+            problem = message("a JSON object is expected, not {value}", value=shorten(record))
+            problems.add(line, None, problem)

@@ -290,7 +290,9 @@ def _missing_text_error(
         if item.doc.text is None and item.doc.id in without:
             lacking.gold.setdefault(item.doc.id, (item.query.id, item.number + 1))
     problem = lacking.error("").problem
-    remedy = "gold moves from the corpus that its ids are of: name that one, or take them out"
+    remedy = message(
+        "gold moves from the corpus that its ids are of: name that one, or take them out"
+    )
     return DataError(problem, field="gold", remedy=remedy)
 
 

@@ -52,8 +52,8 @@ def rows_of_moved(
             is_item = "." not in line["field"]  # an alternative is no item of its own
             uid = uid if uid in state.questions else uids.get(words.strip(), uid)
         except (KeyError, TypeError, ValueError, AttributeError):
-            problem = f"{shorten(line)} is no gold that is left"
-            remedy = "name the file that kragx gold move wrote"
+            problem = message("{value} is no gold that is left", value=shorten(line))
+            remedy = message("name the file that kragx gold move wrote")
             raise DataError(problem, path=place, remedy=remedy) from None
         row = {"record": "question", "uid": uid, "question": words, "origin": "file", "gold": []}
         if uid not in state.questions and is_item:

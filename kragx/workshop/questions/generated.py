@@ -85,7 +85,7 @@ def write_questions(
     check_shares(unanswerable=unanswerable, several=several, most_leak=most_leak)
     shares = target_shares(targets)
     if wrong := shares["difficulty"].keys() - {*DIFFICULTIES}:
-        problem = f"{min(wrong)!r} is no difficulty that a model is asked for"
+        problem = message("{value!r} is no difficulty that a model is asked for", value=min(wrong))
         raise UsageError(
             problem, field="targets", remedy=message("name {names}", names=", ".join(DIFFICULTIES))
         )

@@ -134,7 +134,7 @@ def read_templates(source: object) -> tuple[Template, ...]:
             raise DataError(yaml_problem(error), path=path) from None
     with inside(path=path):
         if not isinstance(source, Mapping) or not isinstance(source.get("templates"), list):
-            remedy = "write 'templates:' and a list below it (docs/questions.md)"
+            remedy = message("write 'templates:' and a list below it (docs/questions.md)")
             raise UsageError("holds no templates", remedy=remedy)
         if unknown := source.keys() - {"templates", "language"}:
             name = min(map(str, unknown))
@@ -203,7 +203,7 @@ def josa(word: object, particle: str) -> str:
     """
     pair = _PAIR.fullmatch(particle)
     if pair is None:
-        problem = f"{particle!r} is no particle"
+        problem = message("{particle!r} is no particle", particle=particle)
         raise UsageError(problem, field="josa", remedy="write both forms: 은/는, or (으)로")
     text, after_vowel = unicodedata.normalize("NFC", str(word)), pair["rest"] or pair["open"]
     after_consonant = (pair["more"] or "") + pair["rest"] if pair["rest"] else pair["closed"]

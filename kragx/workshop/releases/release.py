@@ -213,7 +213,7 @@ def _write(
                 file.write(text)
         # Of a number there is one content, by the database; a file of other hands may have another.
         if path.exists() and read_dataset(path).content_hash != dataset.content_hash:
-            problem = "is there already, and nothing is written over it"
+            problem = message("is there already, and nothing is written over it")
             raise UsageError(problem, field=str(path))
         for target in (*texts, path):  # the gold file last: with it, it is a release
             flush(work / target.name)

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from kragx.ground.errors import UsageError, shorten
+from kragx.ground.printing import message
 from kragx.workshop.names import alike, check_unlike, people_called
 from kragx.workshop.services.context import (
     MOST_NAME,
@@ -39,11 +40,17 @@ def _checked(name: str) -> str:
     try:
         name = _NAME.validate_python(name)
     except ValidationError:
-        problem = f"{shorten(name)} is no name of 1 to {MOST_NAME} characters"
+        problem = message(
+            "{value} is no name of 1 to {most} characters",
+            value=shorten(name),
+            most=MOST_NAME,
+        )
         raise UsageError(problem, field=option) from None
     if alike(name, OWNER):
-        problem = f"{OWNER!r} is whose workshop this is, and has a link already"
-        remedy = "give who judges another name"
+        problem = message(
+            "{owner!r} is whose workshop this is, and has a link already", owner=OWNER
+        )
+        remedy = message("give who judges another name")
         raise UsageError(problem, field=option, remedy=remedy)
     return name
 

@@ -15,6 +15,7 @@ from sqlalchemy import CheckConstraint, Column, Double, Index, MetaData, Table, 
 from kragx.data.databases import Address
 from kragx.data.databases.database import WHOLE, Database, Schema, id_column
 from kragx.ground.errors import UsageError
+from kragx.ground.printing import message
 from kragx.workshop.state.records import AS_JSON, RECORDS, StoredRecord
 
 _TYPES: dict[Any, Any] = {bool: WHOLE, int: WHOLE, float: Double()}
@@ -56,7 +57,7 @@ def schema(name: str = USUAL) -> Schema:
             name=name,
         )
     first = "judgements"
-    return Schema(name, "workshop", _tables, version=3, first=first, lock=5707241102)
+    return Schema(name, message("workshop"), _tables, version=3, first=first, lock=5707241102)
 
 
 _WAITS = (0.1, 0.5)  # seconds; somebody waits for the answer, and their page asks again

@@ -215,7 +215,9 @@ def listening(host: str, port: int | None) -> Iterator[socket.socket]:
                 continue
             yield opened
             return
-    remedy = "name another --port, or none" if port is not None else "name a --port that is free"
+    remedy = message(
+        "name another --port, or none" if port is not None else "name a --port that is free"
+    )
     raise UsageError(
         message("{place}: {why}", place=place, why=problem), field="--port", remedy=remedy
     )

@@ -154,6 +154,53 @@ def test_what_errors_say_can_be_said():
         assert not has_values(call) or all(isinstance(node, literal) for node in sentences), place
 
 
+def is_bare(node: ast.expr | None) -> bool:
+    """Whether a value is a sentence of the source that no catalogue can have."""
+    if isinstance(node, ast.IfExp):
+        return is_bare(node.body) or is_bare(node.orelse)
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and node.value.count(" ") > 1
+    return isinstance(node, ast.JoinedStr) and ast.unparse(node).count(" ") > 1
+
+
+def said(call: ast.Call) -> list[ast.expr]:
+    """What a call says of a mistake: an error's sentences, or a problem's of a file."""
+    match ast.unparse(call.func).rpartition(".")[2]:
+        case "report":
+            return call.args[1:2]
+        case "add":
+            return call.args[2:3]
+        case name:
+            return sentences_of(call) if name in ERRORS else []
+
+
+@pytest.mark.integration
+def test_no_sentence_waits_in_a_variable():
+    """What an error or a problem of a file says is a message also where a variable holds it."""
+    bare: list[str] = []
+    for path in Path(kragx.__file__).parent.rglob("*.py"):
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            nodes = [*ast.walk(function)]
+            held = {
+                target.id
+                for node in nodes
+                if isinstance(node, ast.Assign) and is_bare(node.value)
+                for target in node.targets
+                if isinstance(target, ast.Name)
+            }
+            bare += [
+                f"{path.name}:{node.lineno}"
+                for node in nodes
+                if isinstance(node, ast.Call)
+                for text in said(node)
+                if (isinstance(text, ast.Name) and text.id in held)
+                or isinstance(text, ast.JoinedStr)
+            ]
+    assert bare == []
+
+
 def test_an_exception_speaks_the_language_of_results(monkeypatch):
     """With KRAGX_LANG=ko str(error) is Korean, and its English stays at hand for files."""
     error = UsageError("{value!r} is out of range", field="threshold", remedy="name llm", value=2)
