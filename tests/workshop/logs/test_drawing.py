@@ -232,10 +232,11 @@ def _many(tmp_path, n=60):
     return _log(tmp_path / "many.jsonl", *rows)
 
 
-def test_chances(tmp_path):
+@pytest.mark.parametrize("n_draws", [12, pytest.param(100, marks=pytest.mark.integration)])
+def test_chances(tmp_path, n_draws):
     """Over many draws each question comes as often as its chance says, and sums come out right."""
     path = _many(tmp_path)
-    drawn, total, chances, n_draws = Counter(), 0.0, {}, 100
+    drawn, total, chances = Counter(), 0.0, {}
     asks = {q.text: q.weight for q, _ in gold_from_logs(path, Masker(())).questions()}
     for seed in range(n_draws):
         made = gold_from_logs(path, Masker(()), n=15, by="lang", seed=seed)
