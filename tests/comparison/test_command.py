@@ -13,7 +13,7 @@ from kragx.app.pytest import assert_gates
 from kragx.data import read_dataset
 from tests.report.test_page import parts
 from tests.sealing import reseal
-from tests.thoroughness import all_cases, some
+from tests.thoroughness import all_cases
 
 GATES = "gates: {mrr@5: '>= 0.8', recall@5: no worse than baseline by 0.02}"
 AGAINST_EARLIER = "gates: {retrievers: {mine: {mrr@5: no worse than earlier by 0.02}}}"

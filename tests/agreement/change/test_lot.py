@@ -200,7 +200,7 @@ def test_ties_are_the_same_within_a_margin_and_hopeless_without():
     assert known(lot, "", 60, margin=0.2).verdict == "same"
     assert known(lot, "", 10, margin=0.2).verdict == "open"
     assert known(lot, "", 30).verdict in ("open", "hopeless")
-    assert known(many(2_000)[0], "", 30).verdict == "hopeless"
+    assert known(many(1_500)[0], "", 30).verdict == "hopeless"
     assert known(lot, "", 399).verdict == "open"
     assert known(lot, "").verdict == "same"
 

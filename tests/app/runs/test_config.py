@@ -229,9 +229,7 @@ def test_init_runs(kragx, here, language):
     again = kragx("init")
     assert again.code == 2
     assert "already there" in again.err
-    validator().validate(
-        yaml.safe_load((here / "kragx.yaml").read_text(encoding="utf-8"))
-    )
+    validator().validate(yaml.safe_load((here / "kragx.yaml").read_text(encoding="utf-8")))
 
 
 def test_ids_alone_mean_ids(written, tmp_path):
