@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kragx import Gold, GoldDataset, Query, Run, evaluate
+from kragx import Doc, Gold, GoldDataset, Query, Retrieved, Run, evaluate
 
 METRICS = ("mrr@10", "recall@10")
 
@@ -26,22 +26,19 @@ def gold_set(n, **fields):
     )
 
 
+OTHERS = tuple(Doc(f"other{at}", f"text {at}") for at in range(10))
+
+
 def evaluation(dataset, name, rank, *, metrics=METRICS, match="id", seconds=None, **options):
     """An evaluation in which query i finds its gold at rank ``rank(i)``, or not for None."""
-    lists = {}
+    results = {}
     queries = [*dataset]
     for i, query in enumerate(queries):
-        docs = [{"id": f"other{at}", "text": f"text {at}"} for at in range(10)]
+        docs = [*OTHERS]
         if rank(i) is not None:
-            docs.insert(rank(i) - 1, {"id": query.gold[0].id, "text": "gold"})
+            docs.insert(rank(i) - 1, Doc(query.gold[0].id, "gold"))
         elif queries[i - 1].gold and len(queries) > 1:  # of the same corpus, and wrong
-            docs[-1]["id"] = queries[i - 1].gold[0].id
-        lists[query.id] = docs
-    run = replace(Run.from_documents(lists), name=name)
-    if seconds is not None:
-        results = {
-            query_id: replace(found, seconds=seconds(i))
-            for i, (query_id, found) in enumerate(run.results.items())
-        }
-        run = replace(run, results=results)
+            docs[-1] = replace(docs[-1], id=queries[i - 1].gold[0].id)
+        results[query.id] = Retrieved(tuple(docs), None if seconds is None else seconds(i))
+    run = Run(results, name=name)
     return evaluate(dataset, run, match=match, metrics=list(metrics), **options)

@@ -13,7 +13,7 @@ from kragx.app.pytest import assert_gates
 from kragx.data import read_dataset
 from tests.report.test_page import parts
 from tests.sealing import reseal
-from tests.thoroughness import some
+from tests.thoroughness import all_cases
 
 GATES = "gates: {mrr@5: '>= 0.8', recall@5: no worse than baseline by 0.02}"
 AGAINST_EARLIER = "gates: {retrievers: {mine: {mrr@5: no worse than earlier by 0.02}}}"
@@ -411,33 +411,36 @@ def test_compare_with_gates(run, kragx):
         assert kragx("compare", "old", "new", "--gate", wrong).code == 2
 
 
-@pytest.mark.parametrize(
-    ("options", "code", "message"),
-    some(
-        [
-            (("old", "nowhere"), 3, "nowhere: no result folder, as it has no manifest.json"),
-            (("old", "run.jsonl"), 3, "run.jsonl: a file, and no result folder; results files are"),
-            (("folder", "old"), 3, "folder: no result folder, as it has no manifest.json"),
-            (
-                ("old", "new", "--retriever", "mind"),
-                2,
-                "old has no retriever 'mind'; perhaps you meant 'mine'",
-            ),
-            (("old", "new", "--format", "yaml"), 2, "'--format': "),
-            (("old", "new", "--slice", "query_typ"), 2, "no query has a value of 'query_typ'"),
-            (("old", "broken"), 3, "broken: no result folder, as it has no manifest.json"),
-        ],
-        3,
-    ),
-)
-def test_compare_with_wrong_arguments(run, kragx, here, options, code, message):
-    """Folders, retrievers and formats that are not there are named."""
+@pytest.fixture
+def beside(run, here):
+    """Two result folders, and beside them what is none."""
     run("old")
     run("new")
     (here / "run.jsonl").write_text("{}", encoding="utf-8")
     (here / "folder").mkdir()
     (here / "broken").mkdir()
     (here / "broken" / "report.json").write_text('{"evaluations": [1]}', encoding="utf-8")
+
+
+@pytest.mark.usefixtures("beside")
+@all_cases(
+    ("options", "code", "message"),
+    [
+        (("old", "nowhere"), 3, "nowhere: no result folder, as it has no manifest.json"),
+        (("old", "run.jsonl"), 3, "run.jsonl: a file, and no result folder; results files are"),
+        (("folder", "old"), 3, "folder: no result folder, as it has no manifest.json"),
+        (
+            ("old", "new", "--retriever", "mind"),
+            2,
+            "old has no retriever 'mind'; perhaps you meant 'mine'",
+        ),
+        (("old", "new", "--format", "yaml"), 2, "'--format': "),
+        (("old", "new", "--slice", "query_typ"), 2, "no query has a value of 'query_typ'"),
+        (("old", "broken"), 3, "broken: no result folder, as it has no manifest.json"),
+    ],
+)
+def test_compare_with_wrong_arguments(kragx, options, code, message):
+    """Folders, retrievers and formats that are not there are named."""
     outcome = kragx("compare", *options)
     assert outcome.code == code
     assert message in outcome.err

@@ -209,7 +209,7 @@ def test_a_gap_is_found(names, slices):
     assert share["told apart"] >= 0.8
 
 
-@pytest.mark.parametrize("n", [30, 200])
+@pytest.mark.parametrize("n", [30, pytest.param(200, marks=pytest.mark.integration)])
 def test_no_column_changes_the_verdict(n):
     """Other metrics, times, slices and their order change no number of the first metric."""
     dataset = gold_set(n, part=lambda i: i % 3)

@@ -232,17 +232,21 @@ def test_install_commands_are_equal() -> None:
     assert len(commands[0]) == 2
 
 
+@pytest.fixture(scope="module")
+def extras() -> set[str]:
+    """The names of what is installed only when it is asked for."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    return {*project["optional-dependencies"]}
+
+
 @each_document
-def test_extras_are_added_in_one_way(document: Document) -> None:
+def test_extras_are_added_in_one_way(document: Document, extras: set[str]) -> None:
     """A clone's environment has no pip of its own, so every page installs into it from outside, and
     names extras that there are; on Windows, in the READMEs, it has one.
     """
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
-        "optional-dependencies"
-    ]
     for command, named in re.findall(r'([^`\n]*) install -e "\.\[([\w,]+)\]"', document.text):
         assert command.endswith(("python3 -m pip --python .venv", r".venv\Scripts\pip"))
-        assert set(named.split(",")) <= set(extras)
+        assert set(named.split(",")) <= extras
     assert not re.findall(r"install -e (?!\"\.\[)", document.prose)
     if not document.name.startswith("README"):
         assert "install 'kragx[" not in document.text

@@ -591,9 +591,17 @@ def test_what_cannot_be_asked_is_refused(ask: Callable[..., Run], bad: object) -
         ask(bad, DATASET)
 
 
-@pytest.mark.parametrize("ask", [retrieve, ask_in_a_loop, ask_inside_a_loop])
-@pytest.mark.parametrize("options", [{"concurrency": 1}, {"concurrency": 2}], ids=str)
-@pytest.mark.parametrize("is_async", [False, True])
+@pytest.fixture
+def _collected() -> Iterator[None]:
+    """Asyncio logs interrupted tasks when they are collected: here, not at the end."""
+    yield
+    gc.collect()
+
+
+@pytest.mark.usefixtures("_collected")
+@all_cases("ask", [retrieve, ask_in_a_loop, ask_inside_a_loop])
+@all_cases("options", [{"concurrency": 1}, {"concurrency": 2}])
+@all_cases("is_async", [False, True])
 def test_an_interruption_passes_through(
     ask: Callable[..., Run], options: dict[str, int], is_async: bool
 ) -> None:
@@ -607,7 +615,6 @@ def test_an_interruption_passes_through(
 
     with pytest.raises(KeyboardInterrupt):
         ask(ainterrupted if is_async else interrupted, DATASET, **options)
-    gc.collect()  # asyncio logs the interrupted task when it is collected: here, not at the end
 
 
 @every_way

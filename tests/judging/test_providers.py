@@ -87,7 +87,7 @@ def _keys(monkeypatch):
         monkeypatch.setenv(name, value)
 
 
-@pytest.mark.parametrize("name", some(PROVIDERS, 4))
+@pytest.mark.parametrize("name", some(PROVIDERS, 5))
 def test_block(name, store):
     """As it stands, but for where the server is: grades in one attempt each, and no key is kept."""
     written = yaml.safe_load(blocks()[name])["judge"]

@@ -6,6 +6,7 @@ import random
 import re
 import runpy
 import warnings
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -35,10 +36,16 @@ def f1_of(language, case, match, n=100, seed=1):
     return example.f1(decided, [yes for of_query in truth for yes in of_query])[2], warned
 
 
-@pytest.mark.parametrize("match", ["overlap", "span"])
-@pytest.mark.parametrize("case", some(["as it is", "Markdown", "HTML", "citation marks"], 4))
-@pytest.mark.parametrize("language", ["ko", "en"])
-def test_markup(language, case, match):
+@pytest.mark.parametrize(
+    ("case", "language", "match"),
+    some(
+        product(
+            ["as it is", "Markdown", "HTML", "citation marks"], ["ko", "en"], ["overlap", "span"]
+        ),
+        11,
+    ),
+)
+def test_markup(case, language, match):
     """Markup costs nearly nothing by default, and nothing is warned of.
 
     Of enough texts to say so: the prose changes with every edit.

@@ -410,7 +410,7 @@ def test_intervals_of_many_questions_agree():
     rng = np.random.default_rng(6)
     ratio = drawn(rng, 10_001)
     fewer = Ratio(ratio.numerator[:-1], ratio.denominator[:-1])
-    assert ratio.interval() == pytest.approx(fewer.interval(count=800), rel=0.02)
+    assert ratio.interval() == pytest.approx(fewer.interval(count=400), rel=0.02)
 
 
 @given(

@@ -13,6 +13,7 @@ from kragx.workshop.queue.suggestions import SuggestionSource
 from kragx.workshop.services.context import ClashError, RefusedError, UnknownError
 from kragx.workshop.state.records import new_uid
 from kragx.workshop.web.server import form_of
+from tests.thoroughness import all_cases
 from tests.workshop.serving import grade, opened, started, written
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -371,7 +372,7 @@ ALIKE = [
 ]
 
 
-@pytest.mark.parametrize("name", SAME)
+@all_cases("name", SAME)
 def test_a_name_written_otherwise_is_the_same_persons(desk, name):
     """Case, white space, width and what nobody sees make no second person, nor on the page."""
     one = desk.people.annotator("Jimin Park")
@@ -381,7 +382,7 @@ def test_a_name_written_otherwise_is_the_same_persons(desk, name):
     desk.people.put(uid=one.uid, name=name)  # their own may be written anew
 
 
-@pytest.mark.parametrize("name", ALIKE)
+@all_cases("name", ALIKE)
 def test_a_name_that_looks_like_anothers_is_refused(desk, name):
     """Letters of other scripts, digits and pairs of letters that look the same; others are fine."""
     desk.context.state.owner(), desk.people.annotator("Jimin Park")

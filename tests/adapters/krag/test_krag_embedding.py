@@ -50,7 +50,7 @@ def evaluator(case: dict[str, Any], **changed: Any) -> EmbeddingRougeOfflineRetr
     return EmbeddingRougeOfflineRetrievalEvaluators(*documents, **options | changed)
 
 
-@some_cases("case", CASES, 7)
+@some_cases("case", CASES, 14)
 def test_every_number_is_that_of_krag(case: dict[str, Any]):
     """Keys and values are K-RAG's within 1e-12, for every metric at every k."""
     check(case, evaluator(case))

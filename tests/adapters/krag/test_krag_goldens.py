@@ -111,7 +111,7 @@ def check(case: dict[str, Any], evaluators: OfflineRetrievalEvaluators) -> None:
                 assert calculate(alone) == pytest.approx(values_at[alone], rel=0, abs=TINY)
 
 
-@some_cases("case", CASES, 7)
+@some_cases("case", CASES, 14)
 def test_every_number_is_that_of_krag(case: dict[str, Any]):
     """Keys and values are K-RAG's within 1e-12; where K-RAG crashed there is a DataError; a mean
     above 1 comes with a MetricWarning.

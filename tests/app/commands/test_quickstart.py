@@ -13,7 +13,10 @@ from kragx.app import config, pipeline
 QUICKSTART = Path(__file__).parents[3] / "configs" / "quickstart.yaml"
 
 
-@pytest.fixture(scope="module", params=["quickstart.yaml", "quickstart-en.yaml"])
+@pytest.fixture(
+    scope="module",
+    params=["quickstart.yaml", pytest.param("quickstart-en.yaml", marks=pytest.mark.integration)],
+)
 def report(request):
     """One run of each."""
     return pipeline.run(config.load(QUICKSTART.with_name(request.param)), progress=False)

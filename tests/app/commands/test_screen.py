@@ -35,7 +35,9 @@ def run(kragx, jsonl, here, monkeypatch):
             jsonl(*records, name=f"{name}.jsonl")
         retrievers = ", ".join(f"{name}: {name}.jsonl" for name in names)
         (here / "run.yaml").write_text(
-            f"dataset: gold.jsonl\nretrievers: {{{retrievers}}}\nmatch: id\n{text}\n", "utf-8"
+            f"dataset: gold.jsonl\nretrievers: {{{retrievers}}}\nmatch: id\n"
+            f"statistics: {{resamples: 500}}\n{text}\n",
+            "utf-8",
         )
         outcome = kragx("run", "run.yaml", *options)
         seen = []

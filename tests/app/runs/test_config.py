@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
@@ -23,6 +24,12 @@ from tests.docs.support import ROOT
 from tests.thoroughness import all_cases
 
 GOOD = "dataset: gold.jsonl\nretrievers: {mine: {results: r.jsonl}}\n"
+
+
+@cache
+def validator():
+    """Of configs, by the JSON Schema that `kragx schema` prints."""
+    return Draft202012Validator(config_schema())
 
 
 @pytest.fixture
@@ -168,7 +175,7 @@ def test_schema_accepts_the_configs(name):
 )
 def test_schema_accepts_short_forms(text):
     """The short forms are in the schema."""
-    Draft202012Validator(config_schema()).validate(yaml.safe_load(text))
+    validator().validate(yaml.safe_load(text))
 
 
 @all_cases(
@@ -191,7 +198,7 @@ def test_schema_accepts_short_forms(text):
 )
 def test_schema_refuses_mistakes(text):
     """What an editor can see, it marks."""
-    assert list(Draft202012Validator(config_schema()).iter_errors(yaml.safe_load(text)))
+    assert list(validator().iter_errors(yaml.safe_load(text)))
 
 
 def test_schema_command(kragx):
@@ -222,9 +229,7 @@ def test_init_runs(kragx, here, language):
     again = kragx("init")
     assert again.code == 2
     assert "already there" in again.err
-    Draft202012Validator(config_schema()).validate(
-        yaml.safe_load((here / "kragx.yaml").read_text(encoding="utf-8"))
-    )
+    validator().validate(yaml.safe_load((here / "kragx.yaml").read_text(encoding="utf-8")))
 
 
 def test_ids_alone_mean_ids(written, tmp_path):

@@ -300,14 +300,20 @@ LONGER = ("any", "tokenizer", "embedding", "llm", "facts", "budget", "gate", "ca
 
 
 @pytest.mark.parametrize(
-    "evil",
-    [pytest.param(n, marks=[pytest.mark.integration] * (n in LONGER)) for n in EVIL],
+    ("evil", "calls"),
+    [
+        *(
+            pytest.param(n, READING, marks=[pytest.mark.integration] * (n in LONGER), id=n)
+            for n in EVIL
+        ),
+        pytest.param("variable", MORE, marks=pytest.mark.integration, id="variable, more"),
+    ],
 )
-def test_nothing_of_a_folder_is_run(baited, here, kragx, asked, evil):
+def test_nothing_of_a_folder_is_run(baited, here, kragx, asked, evil, calls):
     """No import, no variable of .env, no request, no file elsewhere, whatever its config says."""
     baited(EVIL[evil])
     before = sorted(here.rglob("*"))
-    for call in [*READING, *(MORE if evil == "variable" else [])]:
+    for call in calls:
         outcome = kragx(*call)
         refuses = evil not in ("callback", "variable", "nothing")
         allowed = {0, 2} if refuses else {0}

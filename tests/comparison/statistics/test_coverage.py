@@ -45,7 +45,7 @@ def test_hit_rates_at_any_size():
 
 
 @pytest.mark.parametrize("name", some(MEANS, 4))
-@pytest.mark.parametrize("n", [30, 200])
+@pytest.mark.parametrize("n", [30, pytest.param(200, marks=pytest.mark.integration)])
 def test_means(name, n):
     """93 to 97 % hold the mean; with most missed and any rank alike likely, 92 to 98.5 %."""
     least, most = (0.92, 0.985) if name in (*HARD, "reciprocal ranks, 95 % first") else (0.93, 0.97)

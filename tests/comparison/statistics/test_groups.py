@@ -102,8 +102,8 @@ def test_missing_values_and_what_never_differs(grouped):
     gaps = column.copy()
     gaps[::2] = np.nan
     rows = np.arange(4_000)
-    (tests,), (family,) = grouped([gaps, column * 0, column * np.nan], 4_000, [rows])
-    (halved,), _ = grouped([np.where(np.isnan(gaps), 0.0, gaps)], 4_000, [rows])
+    (tests,), (family,) = grouped([gaps, column * 0, column * np.nan], 4_000, [rows], 199)
+    (halved,), _ = grouped([np.where(np.isnan(gaps), 0.0, gaps)], 4_000, [rows], 199)
     assert tests.p[0] == halved.p[0]
     assert tests.p[1:].tolist() == [1.0, 1.0]
     assert tests.z[1:].tolist() == [0.0, 0.0]
