@@ -293,7 +293,7 @@ class ScoredPart(PartResult):
         is_open: whether there is none, as judgements are missing; of several parts, in any.
     """
 
-    __pydantic_config__: ClassVar = {"arbitrary_types_allowed": True}
+    __pydantic_config__: ClassVar[dict[str, bool]] = {"arbitrary_types_allowed": True}
 
     key: str
     diagnostics: _Diagnostics

@@ -213,8 +213,11 @@ class AnswerChain:
         ranks: Mapping[str, Mapping[str, Sequence[float]]],
         k: int | None,
     ) -> None:
-        self.query, self.answer, self.lists, self.k = query, answer, lists, k
-        self.ranks = {name: ranks[name][query.id] for name in lists}
+        self.query: Query = query
+        self.answer: Retrieved | None = answer
+        self.lists: Mapping[str, Stage] = lists
+        self.k: int | None = k
+        self.ranks: dict[str, Sequence[float]] = {name: ranks[name][query.id] for name in lists}
         last = lists[ANSWER].inputs
         has_failed = answer is not None and answer.error is not None
         self.makes_answer: bool = len(last) != 1 or not (

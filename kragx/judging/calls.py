@@ -57,7 +57,8 @@ class Breaker:
         self._settings, self._queue = queue.settings, queue
         self._begun = self._settings.clock()
         self._group: str | None = None
-        self.in_a_row = self._n_away = 0
+        self.in_a_row: int = 0
+        self._n_away = 0
 
     @property
     def unproven(self) -> bool:

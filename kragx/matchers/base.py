@@ -54,6 +54,9 @@ TokenizerOption = Annotated[Tokenizer, tokenizers.tokenizer]
 Numbers = Annotated[Literal["alike"] | None, one_of("alike", None)]
 """Whether amounts of money, times and the like are read alike (`kragx.data.amounts`)."""
 
+EMBEDDINGS_AND_THRESHOLD: tuple[str, ...] = ("embeddings", "threshold")
+"""What the matcher `embedding` needs; of another module, its type is what it says."""
+
 
 @runtime_checkable
 class Matcher(Protocol):

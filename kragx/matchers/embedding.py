@@ -19,7 +19,7 @@ from kragx.data.tokens import of_pairs
 from kragx.ground import plugins
 from kragx.ground.errors import DataError, KragxError, UsageError, shorten
 from kragx.ground.options import fitting, optional, path_of
-from kragx.matchers.base import check_threshold
+from kragx.matchers.base import EMBEDDINGS_AND_THRESHOLD, check_threshold
 from kragx.matchers.texts import NO_VECTOR, TextsMatcher
 from kragx.metrics import Bools, Floats
 
@@ -87,7 +87,7 @@ class EmbeddingMatcher(TextsMatcher):
     embed_as: EmbedAs = "documents"
     normalised: bool = True
     name = "embedding"
-    needs = ("embeddings", "threshold")
+    needs = EMBEDDINGS_AND_THRESHOLD
     asks = True
     remedy = NO_VECTOR
 

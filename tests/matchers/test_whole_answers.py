@@ -113,10 +113,9 @@ WORDS = st.lists(st.sampled_from(["ab", "ba", "abc", "cab", "aa", "강", "다리
 def scores(docs: list[list[str]], golds: list[list[str]]) -> list[list[float]]:
     """The scores of the answers of each question, all in one batch."""
     corpus = TokenCorpus(AutoTokenizer())
-    corpus.add([text for each in (*docs, *golds) for text in each])
 
     def lists(texts: list[list[str]]) -> Lists:
-        rows = corpus.rows([text for each in texts for text in each])
+        rows = corpus.add([text for each in texts for text in each])
         return Lists(corpus.texts, rows, np.array([len(each) for each in texts]))
 
     n_pairs = [len(doc) * len(gold) for doc, gold in zip(docs, golds)]

@@ -33,7 +33,9 @@ def readable(error: ValidationError, raw: Any) -> Iterator[str]:
         elif kind == "value_error" and isinstance(detail["ctx"]["error"], MistakesError):
             yield from (str(mistake.within(path)) for mistake in detail["ctx"]["error"].errors)
         elif kind == "value_error":
-            yield joined(": ", [path or "config", detail["ctx"]["error"].args[0]])
+            error = detail["ctx"]["error"]
+            text = error.text if isinstance(error, KragxError) else error.args[0]
+            yield joined(": ", [path or "config", text])
         elif not isinstance(value, dict) or path != _path(loc[:-1], raw):
             wording = _WORDS.get(kind, detail["msg"])
             value_text = "" if isinstance(value, (dict, list)) else f" ({value!r})"
