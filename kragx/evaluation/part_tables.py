@@ -38,7 +38,7 @@ from kragx.evaluation.searching import unmatched
 from kragx.evaluation.spans import Reader
 from kragx.ground.errors import KragxError, UsageError, needing
 from kragx.ground.plugins import check_arguments
-from kragx.ground.printing import message
+from kragx.ground.printing import joined, message
 from kragx.matchers import Diagnostics, MatchItem, MatchWarning, is_built_in, matching
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.items import Diagnostic
@@ -79,8 +79,15 @@ class ScoredInParts:
     def remark(self) -> str:
         """What was written, and what stood there before."""
         n, folder = len(self.tables), self.tables[0].parent.parent
-        note = f", {self.n_kept} of them computed before" if self.n_kept else ""
-        return f"{n} table{'s' * (n > 1)} of values per query in {folder}{note}"
+        written = message(
+            "1 table of values per query in {folder}"
+            if n == 1
+            else "{n} tables of values per query in {folder}",
+            n=n,
+            folder=folder,
+        )
+        note = message("{n} of them computed before", n=self.n_kept) if self.n_kept else ""
+        return joined(", ", [written, note])
 
 
 def evaluate_in_parts(
@@ -167,14 +174,20 @@ def evaluate_in_parts(
 def _check(criteria: Criteria) -> None:
     """Refuse what only all questions together can tell."""
     if not criteria.matcher.uses_gold or criteria.matcher.pool is not None:
-        raise _refused("what a judge of relevance finds in all retrievers is one pool")
+        raise _refused(message("what a judge of relevance finds in all retrievers is one pool"))
     if any(member.votes for member in criteria.members):
-        raise _refused("how far the judges of a panel differ is said of all questions at once")
+        raise _refused(
+            message("how far the judges of a panel differ is said of all questions at once")
+        )
     for spec in criteria.specs:
         if spec.metric.from_relevance is not None:
-            raise _refused(f"metric {str(spec)!r} is judged in a pool of all questions")
+            raise _refused(
+                message("metric {spec!r} is judged in a pool of all questions", spec=str(spec))
+            )
         if not (spec.apart or spec.metric.from_searches is not None):
-            raise _refused(f"metric {str(spec)!r} is not made of values of single questions")
+            raise _refused(
+                message("metric {spec!r} is not made of values of single questions", spec=str(spec))
+            )
 
 
 def _refused(problem: str) -> UsageError:
@@ -197,8 +210,11 @@ def _evaluation(
         check_cycle(beyond.newer)
         if beyond.are_apart:
             raise _refused(
-                "no retrieved id is forbidden anywhere, or gold, so that nobody knows whether the "
-                "ids of what is forbidden are those of these documents (a corpus would tell)"
+                message(
+                    "no retrieved id is forbidden anywhere, or gold, so that nobody knows whether "
+                    "the ids of what is forbidden are those of these documents (a corpus would "
+                    "tell)"
+                )
             )
         for spec in criteria.specs:
             if spec.metric.reads_forbidden:
@@ -214,11 +230,13 @@ def _evaluation(
         facts = facts_counts(n_facts, total.facts, criteria.facts_by)
     if total.is_open:
         raise _refused(
-            "judgements are missing, and what they leave open is estimated from all questions "
-            "together; the next run asks for these alone"
+            message(
+                "judgements are missing, and what they leave open is estimated from all questions "
+                "together; the next run asks for these alone"
+            )
         )
     if criteria.matcher.judges and not sums["n_with_any_gold"]:
-        raise _refused("no question has gold, and what a judge finds relevant is one pool")
+        raise _refused(message("no question has gold, and what a judge finds relevant is one pool"))
     for reader in total.readers:
         reader.warn()
     columns = {name: np.concatenate(arrays) for name, arrays in total.values.items()}
