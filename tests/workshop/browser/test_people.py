@@ -433,8 +433,9 @@ def test_narrow_windows_need_no_sideways_scrolling(visit, tmp_path, width):
             )
             assert cut == 0, name
         view(page, "judge")
-        if len(page.inner_text(".text")) < 1000:
-            judge(page, page.locator(".grade").first.tap)
+        for _ in range(2):  # each of two questions may have the word first
+            if len(page.inner_text(".text")) < 1000:
+                judge(page, page.locator(".grade").first.tap)
         assert len(page.inner_text(".text")) > 1000
         page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight / 2)")
         for part in ("#question", ".grade >> nth=3"):
