@@ -92,20 +92,24 @@ def _read(fields: Fields) -> Read:
     """Its query, and what was retrieved for it, if it says so."""
     fields.only()
     query_id = fields.id("query_id")
-    text = fields.text("query", is_required=fields.format is GOLDSET)
+    is_goldset = fields.format is GOLDSET
+    text = fields.text("query", is_required=is_goldset)
+    if is_goldset and fields.record.keys().isdisjoint((*_LISTS, "gold")):
+        problem = message("missing; write [] where a query has no gold")
+        fields.report("relevant_chunk_ids", problem)
     yield fields.query(query_id, text, _graded(fields)), fields.retrieved()
 
 
 GOLD = Format(
     "gold",
-    fields={**_QUERY, **_LISTS, **_RESULT},
+    fields={**_QUERY, **_RESULT},
     marks=("gold", "retrieved", SEARCHES),
     read=_read,
 )
 """The format of gold and results files."""
 
-GOLDSET = replace(GOLD, name="goldset", marks=tuple(_LISTS))
-"""The same, called so where chunks stand in a list for each grade: managed gold sets."""
+GOLDSET = replace(GOLD, name="goldset", fields={**_QUERY, **_LISTS, **_RESULT}, marks=tuple(_LISTS))
+"""The same where chunks stand in a list for each grade: managed gold sets."""
 
 
 def write_gold(dataset: GoldDataset, path: str | Path) -> None:
