@@ -201,7 +201,7 @@ def test_other_tools_and_beir(tmp_path: Path) -> None:
     assert (query.weight, query.inclusion) == (5, 0.5)
     assert Reading(str(tmp_path)).may_weigh
     queries.write_text('\n{"_id": "q1", "text": "one?", "weight": -1}')
-    with pytest.raises(DataError, match=r"test\.tsv:2: weight: must be a finite number"):
+    with pytest.raises(DataError, match=r"queries\.jsonl:2: weight: must be a finite number"):
         read_dataset(str(tmp_path))
 
 

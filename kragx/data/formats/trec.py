@@ -22,8 +22,8 @@ from kragx.data.gold import GoldDataset
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run
 from kragx.data.text import plain_number, read_number
-from kragx.data.weights import INCLUSION, WEIGHT
-from kragx.ground.errors import DataError, UsageError
+from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
+from kragx.ground.errors import DataError, UsageError, inside
 from kragx.ground.printing import message
 
 _SPLIT = "test"
@@ -229,9 +229,15 @@ class Beir:
         problems.file = str(self.qrels)
         # Qrels first: of questions and corpus, which may be huge, only what they name is held.
         judged = dict(qrels_records(self.qrels, problems))
-        queries = _some(self.queries, {record["query_id"] for record in judged.values()})
+        queries = {}
+        query_ids = {record["query_id"] for record in judged.values()}
+        for line, query in _some(self.queries, query_ids):
+            with inside(path=f"{self.queries}:{line}"):  # the file that is to be mended
+                clean_weight(query.get(WEIGHT))
+                clean_inclusion(query.get(INCLUSION))
+            queries[str(query["_id"])] = query
         doc_ids = {item["id"] for record in judged.values() for item in record["gold"]}
-        corpus = _some(corpus_of(self.folder), doc_ids)
+        corpus = {str(doc["_id"]): doc for _, doc in _some(corpus_of(self.folder), doc_ids)}
         # In the order of the qrels, whose lines the problems name.
         for line, record in judged.items():
             query_id = record["query_id"]
@@ -312,7 +318,8 @@ def _file(folder: Path, name: str) -> Path:
     return packed if packed.is_file() else folder / f"{name}.jsonl"
 
 
-def _some(path: Path, ids: set[str]) -> dict[str, Mapping[str, Any]]:
-    """The records of a file that have these ids, by id."""
-    records = (record for _, record in read_records(path, Problems(str(path), strict=True)))
-    return {doc_id: record for record in records if (doc_id := str(record.get("_id", ""))) in ids}
+def _some(path: Path, ids: set[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The records of a file that have these ids, with their lines."""
+    for line, record in read_records(path, Problems(str(path), strict=True)):
+        if str(record.get("_id", "")) in ids:
+            yield line, record
