@@ -81,6 +81,24 @@ def browsing(chromium) -> Iterator:
     assert all(url.startswith(f"http://127.0.0.1:{port}/") for port, url in requests)
 
 
+@contextmanager
+def withheld(page, pattern: str) -> Iterator[None]:
+    """What the page asks of these addresses meanwhile is answered once the block is left."""
+    routes, is_over = [], False
+
+    def hold(route):
+        if is_over:
+            route.continue_()
+        else:
+            routes.append(route)
+
+    page.context.route(pattern, hold)
+    yield
+    is_over = True
+    for route in routes:
+        route.continue_()
+
+
 @pytest.fixture
 def visit(chromium):
     """Opens a link in a window of its own; fails if anything goes wrong in it."""

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.browser import expect, until
-from tests.workshop.browser.conftest import QUESTIONS, TEXTS, shop
+from tests.workshop.browser.conftest import QUESTIONS, TEXTS, shop, withheld
 from tests.workshop.serving import serving
 
 READ = 400  # ms: longer than what counts as a double click
@@ -523,12 +523,12 @@ def test_the_page_opens_in_the_browsers_language(visit, served, locale, later):
 def test_before_there_is_anything_to_see(visit, served):
     """One moment, it says; keys that need no eyes act once there is a view, others are told."""
     page = visit(served, wait=False)
-    page.context.route("**/api/me", lambda route: (page.wait_for_timeout(600), route.continue_()))
-    page.reload(wait_until="commit")
-    page.wait_for_selector("main h2")
-    assert page.inner_text("main") == "잠시만요…"
-    page.keyboard.press("2")
-    page.keyboard.press("?")
+    with withheld(page, "**/api/me"):
+        page.reload(wait_until="commit")
+        page.wait_for_selector("main h2")
+        assert page.inner_text("main") == "잠시만요…"
+        page.keyboard.press("2")
+        page.keyboard.press("?")
     page.wait_for_selector("dialog[open]")
     assert "2 키를 너무 일찍 눌렀습니다" in page.inner_text("#said")
     page.keyboard.press("Escape")
@@ -538,9 +538,10 @@ def test_before_there_is_anything_to_see(visit, served):
 def test_without_its_scripts_it_says_one_moment(visit, served):
     """Until the first script has come, in both languages."""
     page = visit(served, wait=False)
-    page.context.route("**/app.js", lambda route: (page.wait_for_timeout(400), route.continue_()))
-    page.reload(wait_until="commit")
-    page.wait_for_selector("main span")
-    assert page.inner_text("main") == "One moment… 잠시만요…"
-    page.keyboard.press("/")
+    with withheld(page, "**/app.js"):
+        page.reload(wait_until="commit")
+        page.wait_for_selector("main span")
+        assert page.inner_text("main") == "One moment… 잠시만요…"
+        page.evaluate("import('/keys.js')")  # until it runs, nothing can hear a key
+        page.keyboard.press("/")
     page.wait_for_selector("html[data-ready=search]")
