@@ -210,6 +210,10 @@ class Evaluation(Result):
             )
         return self.mean[name]
 
+    def __iter__(self) -> Iterator[str]:
+        """The names of the metrics."""
+        return iter(self.mean)
+
     @cached_property
     def queries(self) -> dict[str, dict[str, float | None]]:
         """The value of each metric for each query; None where it has none."""

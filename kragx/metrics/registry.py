@@ -233,9 +233,9 @@ def parse_all(
 
 
 def listed(metrics: MetricLike | Iterable[MetricLike]) -> list[Any]:
-    """Metrics as a list, whether it is one or several."""
+    """Metrics as a list, whether it is one or several; whoever reads them refuses what is none."""
     is_one = isinstance(metrics, (str, MetricSpec)) or callable(metrics)
-    return [metrics] if is_one else [*metrics]  # type: ignore[misc]  # what is not one is several
+    return [metrics] if is_one or not isinstance(metrics, Iterable) else [*metrics]
 
 
 def profile_for(

@@ -443,3 +443,29 @@ def test_an_unknown_option_is_an_error_that_names_the_one_that_is_meant():
     with pytest.raises(UsageError, match=r"unknown argument 'timeot'.*'timeout'"):
         evaluate(DATASET, {"one": asked.append}, timeot=3)
     assert not asked
+
+
+@pytest.mark.parametrize(
+    ("option", "remedy"),
+    [
+        ({"k": 5}, "metrics=['ndcg@5']"),
+        ({"ks": [1, 3]}, "metrics=['ndcg@5']"),
+        ({"match_method": "rouge2"}, "match='rouge2'"),
+        ({"threshold": 0.3}, "match={'method': 'overlap', 'threshold': 0.5}"),
+        ({"tokenizer": "kiwi"}, "match={'method': 'overlap', 'threshold': 0.5}"),
+    ],
+)
+def test_an_option_that_is_said_elsewhere(option, remedy):
+    """What other tools take as an option of its own is an error that shows where it stands here."""
+    with pytest.raises(UsageError, match=re.escape(remedy)):
+        evaluate([["Seoul"]], [["Seoul"]], **option)
+
+
+def test_the_names_of_metrics():
+    """An evaluation is asked for a metric, whether it has one, and which it has."""
+    evaluation = evaluate([["Seoul"]], [["Seoul"]], metrics=["mrr@5", "recall@5"])
+    assert [*evaluation] == ["mrr@5", "recall@5"]
+    assert "mrr@5" in evaluation
+    assert "ndcg@5" not in evaluation
+    with pytest.raises(UsageError, match="metric 5: a string"):
+        evaluate([["Seoul"]], [["Seoul"]], metrics=5)
