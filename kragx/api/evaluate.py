@@ -338,9 +338,16 @@ def _by_name(run: object, dataset: object) -> dict[str, Any] | None:
     A mapping of mappings by query id is of several, unless it has the ids of the gold set itself.
 
     Raises:
-        UsageError: it is an empty mapping, or one in which some values are all that a retriever
-            returned, or the retriever itself, and others are not.
+        UsageError: it is a list of retrievers, an empty mapping, or one in which some values are
+            all that a retriever returned, or the retriever itself, and others are not.
     """
+    if isinstance(run, (list, tuple)) and run and all(map(is_retriever, run)):
+        raise UsageError(
+            "{n} retrievers in a list",
+            field="run",
+            remedy="pass them by name: {{'bm25': retriever, 'dense': other}}",
+            n=len(run),
+        )
     if not isinstance(run, Mapping) or is_retriever(run) or chroma_lists(run) is not None:
         return None
     if are_scores(run):

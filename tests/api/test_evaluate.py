@@ -461,6 +461,23 @@ def test_an_option_that_is_said_elsewhere(option, remedy):
         evaluate([["Seoul"]], [["Seoul"]], **option)
 
 
+def test_retrievers_in_a_list():
+    """They have no names to tell them apart by, which the error says."""
+    with pytest.raises(UsageError, match=r"run: 2 retrievers in a list; pass them by name"):
+        evaluate(DATASET, [good, slow])
+
+
+@pytest.mark.filterwarnings("ignore::kragx.matchers.MatchWarning")
+def test_documents_that_hold_ids_alone():
+    """An empty text, and a string where ids are compared, are told with what would work."""
+    docs = [[Document(page_content="", metadata={"id": "d1"})]]
+    with pytest.raises(DataError, match="its text is empty; give it one, or compare ids"):
+        evaluate(docs, docs)
+    assert evaluate(docs, docs, match="id", metrics=["mrr@5"])["mrr@5"] == 1.0
+    with pytest.raises(DataError, match=r"in Python a string is a text"):
+        evaluate([["d1"]], [["d1"]], match="id")
+
+
 def test_the_names_of_metrics():
     """An evaluation is asked for a metric, whether it has one, and which it has."""
     evaluation = evaluate([["Seoul"]], [["Seoul"]], metrics=["mrr@5", "recall@5"])

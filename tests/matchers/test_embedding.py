@@ -324,7 +324,7 @@ def test_an_empty_text_matches_nothing_and_is_not_embedded():
     assert np.asarray(found).tolist() == [[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
     assert given == ["가", "나"]
     with (
-        pytest.warns(MatchWarning, match="it is empty, or its vector is zero"),
+        pytest.warns(MatchWarning, match="its text is empty; give it one"),
         pytest.warns(MatchWarning, match="retrieved texts that can match nothing"),
     ):
         conclude(chosen, diagnostics)
