@@ -89,6 +89,7 @@ _OF_MATCH = message("write match={{'method': 'overlap', 'threshold': 0.5}}, whic
 _SAID_ELSEWHERE = {
     **dict.fromkeys(("k", "ks", "top_k"), message("write it behind a metric: metrics=['ndcg@5']")),
     **dict.fromkeys(("match_method", "method"), message("write match='rouge2'")),
+    "matchers": message("evaluate by one matcher at a time: match='overlap'"),
     **dict.fromkeys(("threshold", "tokenizer", "measure", "id_key"), _OF_MATCH),
 }
 """What other tools, and other calls, take as an option of its own, and where it is said here."""

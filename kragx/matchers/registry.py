@@ -14,7 +14,7 @@ from typing import Any
 
 from kragx.ground import plugins
 from kragx.ground.entry_points import import_path, plugins as added
-from kragx.ground.errors import UsageError, inside, nearest
+from kragx.ground.errors import UsageError, inside, nearest, shorten
 from kragx.ground.printing import message
 from kragx.matchers.base import BaseMatcher, Matcher, adapted
 from kragx.matchers.combine import KINDS, CombinedMatcher, Kind, Step
@@ -76,11 +76,17 @@ def matcher(
             return _named(method, options, defaults)
         if isinstance(method, Matcher) and not (options or isinstance(method, type)):
             return adapted(method)
+        from kragx.judging import Grader
+
         raise UsageError(
-            "{spec!r} is not a matcher",
-            remedy="pass one of {names}, a mapping with 'method', an import path "
+            "{spec} is not a matcher",
+            remedy="write {{'any': [...]}}, or {{'all': [...]}}"
+            if isinstance(method, (list, tuple))
+            else "write {{'method': 'llm', 'judge': judge}}"
+            if isinstance(method, Grader)
+            else "pass one of {names}, a mapping with 'method', an import path "
             "'package.module:name', or an object with threshold and scores",
-            spec=dict(spec) if isinstance(spec, Mapping) else spec,
+            spec=shorten(dict(spec) if isinstance(spec, Mapping) else spec),
             names=", ".join(method_names()),
         )
 

@@ -453,6 +453,13 @@ def test_an_unknown_option_is_an_error_that_names_the_one_that_is_meant():
         ({"match_method": "rouge2"}, "match='rouge2'"),
         ({"threshold": 0.3}, "match={'method': 'overlap', 'threshold': 0.5}"),
         ({"tokenizer": "kiwi"}, "match={'method': 'overlap', 'threshold': 0.5}"),
+        ({"matchers": ["exact", "overlap"]}, "match='overlap'"),
+        ({"match": ["exact", "overlap"]}, "{'any': [...]}, or {'all': [...]}"),
+        ({"match": Judge(ScriptedClient([3]))}, "{'method': 'llm', 'judge': judge}"),
+        ({"match": {"method": "embedding", "embeddings": "openai"}}, "match.embeddings: 'openai'"),
+        ({"match": "embedding"}, "match.embeddings: none are named; name a class"),
+        ({"metrics": "retrieval_f1"}, "perhaps you meant 'f1(over=retrieved)'"),
+        ({"metrics": "hit@3"}, "perhaps you meant 'hit_rate@5'"),
     ],
 )
 def test_an_option_that_is_said_elsewhere(option, remedy):
