@@ -459,6 +459,7 @@ def test_an_unknown_option_is_an_error_that_names_the_one_that_is_meant():
         ({"match": {"method": "embedding", "embeddings": "openai"}}, "match.embeddings: 'openai'"),
         ({"match": "embedding"}, "match.embeddings: none are named; name a class"),
         ({"metrics": "retrieval_f1"}, "perhaps you meant 'f1(over=retrieved)'"),
+        ({"metrics": "mrr@5, ndcg@5"}, "several metrics are a list: [ndcg@10, mrr@10]"),
         ({"metrics": "hit@3"}, "perhaps you meant 'hit_rate@5'"),
     ],
 )
