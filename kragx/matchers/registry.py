@@ -4,7 +4,7 @@ What each method takes for a match stands in docs/matching.md.
 """
 
 import pkgutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, partial
 from importlib import import_module
@@ -76,19 +76,27 @@ def matcher(
             return _named(method, options, defaults)
         if isinstance(method, Matcher) and not (options or isinstance(method, type)):
             return adapted(method)
-        from kragx.judging import Grader
+        raise _no_matcher(spec, method, options)
 
-        raise UsageError(
-            "{spec} is not a matcher",
-            remedy="write {{'any': [...]}}, or {{'all': [...]}}"
-            if isinstance(method, (list, tuple))
-            else "write {{'method': 'llm', 'judge': judge}}"
-            if isinstance(method, Grader)
-            else "pass one of {names}, a mapping with 'method', an import path "
-            "'package.module:name', or an object with threshold and scores",
-            spec=shorten(dict(spec) if isinstance(spec, Mapping) else spec),
-            names=", ".join(method_names()),
-        )
+
+def _no_matcher(spec: object, method: object, options: Iterable[str]) -> UsageError:
+    """The error for what makes no matcher, with what was probably meant."""
+    from kragx.judging import Grader
+
+    names = method_names()
+    remedy = message(
+        "pass one of {names}, a mapping with 'method', an import path 'package.module:name', or "
+        "an object with threshold and scores",
+        names=", ".join(names),
+    )
+    if named := [name for name in options if name in names]:
+        remedy = message("write {{'method': {name!r}, ...}}, with its options there", name=named[0])
+    elif isinstance(method, (list, tuple)):
+        remedy = message("write {{'any': [...]}}, or {{'all': [...]}}")
+    elif isinstance(method, Grader):
+        remedy = message("write {{'method': 'llm', 'judge': judge}}")
+    quoted = shorten(dict(spec) if isinstance(spec, Mapping) else spec)
+    return UsageError("{spec} is not a matcher", remedy=remedy, spec=quoted)
 
 
 def label(spec: object) -> str:
