@@ -28,7 +28,7 @@ from kragx.comparison.statistics import (
     sure_bounds,
     worse_parts,
 )
-from kragx.comparison.tuning import Rules, Setting, Tried, tuned
+from kragx.comparison.tuning import Setting, SettingResult, tuned
 from kragx.comparison.verdict import needed_queries
 from kragx.errors import UsageError
 from kragx.evaluation.curves import curves
@@ -365,11 +365,11 @@ def test_tuning_takes_what_is_best_for_what_is_asked():
     frequent = np.where(asks > 1, 0.9, 0.1) + np.arange(120) % 7 / 1e3
     settings = [Setting("mine", {"k": k}, (place,)) for place, k in enumerate((1, 2))]
     tried = [
-        Tried(setting, setting.name, values)
+        SettingResult(setting, setting.name, values)
         for setting, values in zip(settings, (1 - frequent, frequent))
     ]
-    rules = Rules("ndcg@10", resamples=500)
-    plain, weighed = tuned(tried, rules), tuned(tried, rules, weights=asks)
+    rules = "ndcg@10", Settings(resamples=500)
+    plain, weighed = tuned(tried, *rules), tuned(tried, *rules, weights=asks)
     assert (plain.take, weighed.take) == ("mine[k=1]", "mine[k=2]")
     assert weighed.held_out.mean == pytest.approx(0.1 + 0.8 * 40 / 42, abs=0.02)
     good, bad = weighed.settings
@@ -377,7 +377,7 @@ def test_tuning_takes_what_is_best_for_what_is_asked():
         assert number == pytest.approx(0.1 + 0.8 * 40 / 42, abs=0.02)
     assert (good.p, good.on_front, bad.on_front) == (1.0, True, False)
     assert bad.p < 0.05
-    assert tuned(tried, rules, weights=None) == plain
+    assert tuned(tried, *rules, weights=None) == plain
 
 
 def test_a_simpler_setting_is_tested_by_asks():
@@ -388,10 +388,10 @@ def test_a_simpler_setting_is_tested_by_asks():
     simple = best + np.where(np.arange(60) < 30, -1e-3 * rng.random(60), rng.normal(0.1, 0.3, 60))
     simple[:2] += 0.002  # in so few alike that nothing is told there
     pair_of = [Setting("mine", {"k": k}, (place,)) for place, k in enumerate((1, 2))]
-    tried = [Tried(own, own.name, v) for own, v in zip(pair_of, (simple, best))]
+    tried = [SettingResult(own, own.name, v) for own, v in zip(pair_of, (simple, best))]
     halves = np.arange(2), np.arange(30, 60)
     halves = np.concatenate([np.arange(0, 30)]), halves[1]
-    result = tuned(tried, Rules("m", resamples=500, range=None), halves=halves, weights=asks)
+    result = tuned(tried, "hits@10", Settings(resamples=500), halves=halves, weights=asks)
     if result.held_out.simpler is None:
         pytest.fail("the simpler one is not chosen")
     lead = (simple - best)[30:]
