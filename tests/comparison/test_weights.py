@@ -341,10 +341,9 @@ def test_gates_are_passed_by_effective_questions():
     effective = comparison.overall.means["one"]["hit_rate@1"].effective
     assert 0.87 < outcomes[1].value < 0.025 ** (1 / effective) + 1e-9 < 0.9
     (gate,) = gates
-    limit = gate.limit("higher")
-    assert undecidable(gate, limit, 150, 0.95) is None
+    assert undecidable(gate, 150, 0.95) is None
     needed = -(-125 * 150 // effective)  # 125 of 125 are surely .97
-    assert f"{needed:.0f} questions can" in undecidable(gate, limit, 150, 0.95, effective)
+    assert f"{needed:.0f} questions can" in undecidable(gate, 150, 0.95, effective)
 
 
 def test_what_moved_the_mean_most_comes_first():

@@ -423,7 +423,7 @@ def _conditions(gates: Sequence[str]) -> Iterator[Gate]:
         for text in texts:
             gate = read_condition("--gate", measure, text)
             is_measure = _MEASURE.fullmatch(measure) is not None
-            if gate is None or not is_measure or gate.sign is None or gate.surely:
+            if gate is None or not is_measure or gate.than or gate.surely:
                 raise UsageError(
                     "--gate {measure}: {text!r} is no condition here",
                     remedy="write for example unchanged@5: >= 0.8; jaccard@5 and rbo can be held "
@@ -438,7 +438,7 @@ def _held(gate: Gate, diff: ListDiff) -> GateResult:
     """What became of a gate; where a version is not comparable none passes."""
     value = diff.mean[gate.metric]
     text: str = number(value)
-    passed = value is not None and gate.limit("higher").holds(value)
+    passed = value is not None and gate.holds(value)
     n, of = diff.counts["n_compared"], diff.counts["n_questions"]
     if n < of:
         text = message("{value}, by {n} of {of} questions", value=text, n=n, of=of)
