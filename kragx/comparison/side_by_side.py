@@ -49,34 +49,26 @@ def check_comparable(
         UsageError: gold set, profile, matcher, pool, or how searches are looked at differ.
     """
     first, cautions = results[0], list[str]()
-    pairs = [
-        (first, result, [*_differing(first, result, (versions or {}).get(result.name))])
-        for result in results[1:]
-    ]
     # Lists alone are no searches.
-    searches = [result.settings.get(SEARCHES, {"lists_alone": True}) for result in results]
-    place = next((row for row, entry in enumerate(searches) if not entry.get("lists_alone")), 0)
-    pairs += [
-        (
-            results[place],
-            result,
-            [*searches_that_differ(results[place].settings, result.settings).values()],
-        )
-        for result in (results[place + 1 :] if place else ())
-    ]
-    for one, other, differing in pairs:
-        if differing and not anyway:
-            raise UsageError(
-                message(
-                    "{name!r} and {other!r} cannot be compared: {why} ({remedy})",
-                    name=one.name,
-                    other=other.name,
-                    why=joined("; ", differing),
-                    remedy=REMEDY,
+    looks = [result.settings.get(SEARCHES, {"lists_alone": True}) for result in results]
+    place = next((row for row, look in enumerate(looks) if not look.get("lists_alone")), 0)
+    for result in results[1:]:
+        settings, gold = (first.settings, result.settings), (versions or {}).get(result.name)
+        reasons = [*_other_queries(first, result), *settings_that_differ(*settings, gold).values()]
+        searches = searches_that_differ(results[place].settings, result.settings)
+        for other, differing in ((first, reasons), (results[place], [*searches.values()])):
+            if differing and not anyway:
+                raise UsageError(
+                    message(
+                        "{name!r} and {other!r} cannot be compared: {why} ({remedy})",
+                        name=other.name,
+                        other=result.name,
+                        why=joined("; ", differing),
+                        remedy=REMEDY,
+                    )
                 )
-            )
-        cautions += [message("compared all the same: {what}", what=text) for text in differing]
-        cautions += _unsure(one, other)
+            cautions += [message("compared all the same: {what}", what=text) for text in differing]
+        cautions += _unsure(first, result)
     return tuple(dict.fromkeys(cautions))
 
 
@@ -98,7 +90,7 @@ def gold_differs(
     return None if is_told or not versions.differing else versions.text
 
 
-def _differing(first: Scored, second: Scored, versions: GoldVersions | None) -> Iterator[str]:
+def _other_queries(first: Scored, second: Scored) -> Iterator[str]:
     ids = first.query_ids, second.query_ids
     if _lacks_hash(first, second) and ids[0] != ids[1] and {*ids[0]} != {*ids[1]}:
         yield message(
@@ -106,7 +98,6 @@ def _differing(first: Scored, second: Scored, versions: GoldVersions | None) -> 
             n=len(ids[0]),
             others=len(ids[1]),
         )
-    yield from settings_that_differ(first.settings, second.settings, versions).values()
 
 
 def _lacks_hash(*results: Scored) -> bool:
