@@ -30,6 +30,7 @@ from kragx.comparison.statistics import (
 )
 from kragx.comparison.tuning import Setting, SettingResult, tuned
 from kragx.comparison.verdict import needed_queries
+from kragx.data.runs import Retrieved
 from kragx.errors import UsageError
 from kragx.evaluation.curves import curves
 from kragx.metrics.intervals import with_exact_limits
@@ -397,3 +398,21 @@ def test_a_simpler_setting_is_tested_by_asks():
     expected = sign_flip_p((lead * asks[30:] / 25)[:, None], 500)
     assert result.held_out.p == expected[0]
     assert result.held_out.difference == pytest.approx(np.average(lead, weights=asks[30:]))
+
+
+def test_a_percentile_is_over_the_questions_of_both_and_their_asks():
+    """Where either retriever lacks a time of some question, weights are those of the others."""
+    dataset = weighted(gold_set(20), lambda i: 1 + i % 3)
+    runs = [
+        Run(
+            {
+                query.id: Retrieved(seconds=None if row in lost else start + row / 100)
+                for row, query in enumerate(dataset)
+            },
+            name=name,
+        )
+        for name, lost, start in (("one", {3}, 0.1), ("other", {5, 6}, 0.2))
+    ]
+    results = [evaluate(dataset, run, metrics=["mrr@5", "seconds_p50"]) for run in runs]
+    difference = compare(results).overall.difference("seconds_p50", "other")
+    assert (difference.n, difference.value) == (17, pytest.approx(0.1))
