@@ -328,7 +328,7 @@ def _turned_queries(
     gains = np.nan_to_num(after - before) * [-1.0 if better[m] == "lower" else 1.0 for m in metrics]
     # A value that came or went has no gain, and is a change all the same.
     moved = (np.abs(gains) > TOLERANCE) | (np.isnan(before) != np.isnan(after))
-    first, overall = gains[:, 0], sum(gains.T / len(metrics))
+    first, overall = gains[:, 0], sum(gains.T / len(metrics), np.zeros(len(ids)))
     # The first metric decides which way a query went, the mean of all where that one stands still.
     ways = np.where(np.abs(first) > TOLERANCE, first, overall)
     ways[~moved.any(axis=1)] = 0.0
@@ -336,12 +336,13 @@ def _turned_queries(
     asks = 1.0 if comparison.weights is None else comparison.weights / comparison.weights.mean()
 
     def change(row: int) -> QueryChange:
-        values = (
-            {metrics[place]: to_jsonable(side[row, place]) for place in np.flatnonzero(moved[row])}
-            for side in (before, after)
+        places = np.flatnonzero(moved[row]).tolist()
+        earlier, later = (
+            {metrics[place]: to_jsonable(values[row, place]) for place in places}
+            for values in (before, after)
         )
         text = next((gold[ids[row]].text for gold in datasets if ids[row] in gold), None)
-        return QueryChange(ids[row], text, *values, float(first[row]))
+        return QueryChange(ids[row], text, earlier, later, float(first[row]))
 
     turned: dict[str, Any] = {}
     for name, sign in (("better", 1), ("worse", -1)):

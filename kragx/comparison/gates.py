@@ -421,5 +421,6 @@ def _surely(
     why = undecidable(gate, measured.n, comparison.statistics.confidence, measured.effective)
     # More questions do not help what is worse by its mean.
     is_worse = gate.than is not None and not gate.holds(value)
-    is_told = why and not passed and not is_worse
-    return bound, passed, joined("; ", [text, why]) if is_told else text
+    if why is not None and not passed and not is_worse:
+        text = joined("; ", [text, why])
+    return bound, passed, text
