@@ -142,21 +142,19 @@ def _between(comparison: Comparison, leader: Leader) -> Recommendation:
 
 def _use(comparison: Comparison, best: Estimate, rival: Difference) -> str:
     """That the best is to be used, and what it is better by than the one that comes next."""
-    leaks = leak_of(comparison, rival.retriever) is not None
     return message(
-        "Use {best}, which leaks: in {metric} it is better than every other retriever that can be "
-        "compared, with {value}. The next is {next}; the {difference}."
-        if leaks and comparison.not_comparable
-        else "Use {best}, which leaks: in {metric} it is better than every other retriever, with "
-        "{value}. The next is {next}; the {difference}."
-        if leaks
-        else "Use {best}: in {metric} it is better than every other retriever that can be "
-        "compared, with {value}. The next is {next}; the {difference}."
-        if comparison.not_comparable
-        else "Use {best}: in {metric} it is better than every other retriever, with {value}. "
-        "The next is {next}; the {difference}.",
+        "Use {best}, which leaks: in {metric} it is better than {every}, with {value}. The next is "
+        "{next}; the {difference}."
+        if leak_of(comparison, rival.retriever) is not None
+        else "Use {best}: in {metric} it is better than {every}, with {value}. The next is {next}; "
+        "the {difference}.",
         best=rival.retriever,
         metric=rival.metric,
+        every=message(
+            "every other retriever that can be compared"
+            if comparison.not_comparable
+            else "every other retriever"
+        ),
         value=best.text,
         next=rival.against,
         difference=rival.text,
