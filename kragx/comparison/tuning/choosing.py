@@ -247,6 +247,7 @@ def _results(
     front = _front(weighted_means(tuning.sign * every[0], every[1]), compared)
     behind = behind_best(values, statistics.resamples, statistics.seed, weights=choosing[1])
     held_means = weighted_means(*held_out) if tuning.n_held_out else [None] * len(compared)
+    columns = zip(_means(tuning, *choosing), to_jsonable(held_means), behind.tolist(), front)
     return [
         replace(
             result,
@@ -256,15 +257,9 @@ def _results(
             held_out=held,
             p=p if len(compared) > 1 else None,
             told_apart=p <= statistics.alpha,
-            on_front=is_on_front,
+            on_front=bool(is_on_front),
         )
-        for result, (mean, low, high), held, p, is_on_front in zip(
-            compared,
-            _means(tuning, *choosing),
-            to_jsonable(held_means),
-            behind.tolist(),
-            front.tolist(),
-        )
+        for result, ((mean, low, high), held, p, is_on_front) in zip(compared, columns)
     ]
 
 
