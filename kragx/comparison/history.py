@@ -300,17 +300,10 @@ class History(Result):
             text = message("name a folder of folders that kragx run has written")
             why = (joined(": ", entry) for entry in islice(reasons.items(), 3))
             raise UsageError("there is no run here", remedy=joined("; ", [text, *why]))
-        names = list(dict.fromkeys(name for run in reversed(ordered) for name in run.better))
-        metrics = [name if ":" in name else name_among(name, names) for name in metrics]
-        for name in metrics:
-            if name not in names:
-                raise UsageError(
-                    "--metric: no run has {name!r}; {hint}", name=name, hint=nearest(name, names)
-                )
         keys = ((score.retriever, score.match) for run in ordered for score in run.scores)
         series = tuple(Series.of(ordered, *key) for key in dict.fromkeys(keys))
         bare = tuple(replace(run, scores=()) for run in ordered)  # these stand in the series
-        return cls(bare, tuple(metrics or ordered[-1].better), series, reasons)
+        return cls(bare, tuple(_named(metrics, ordered) or ordered[-1].better), series, reasons)
 
     def describe(self, metrics: Sequence[str] | None = None) -> Iterator[Part]:
         """A table of each metric, newest run last, then what changed."""
@@ -366,6 +359,18 @@ class History(Result):
         changed = message("+ with uncommitted changes") if any(run.dirty for run in runs) else ""
         note: str = joined("; ", [step_note, changed]) if len(self.runs) > 1 else ""
         return Table(heads, [*zip(*cells)], words=len(words), note=note)
+
+
+def _named(metrics: Sequence[str], runs: Sequence[PastRun]) -> list[str]:
+    """The metrics of these names, however they are written."""
+    names = list(dict.fromkeys(name for run in reversed(runs) for name in run.better))
+    metrics = [name if ":" in name else name_among(name, names) for name in metrics]
+    for name in metrics:
+        if name not in names:
+            raise UsageError(
+                "--metric: no run has {name!r}; {hint}", name=name, hint=nearest(name, names)
+            )
+    return metrics
 
 
 def _run_columns(runs: Sequence[PastRun]) -> list[tuple[str, list[Cell]]]:

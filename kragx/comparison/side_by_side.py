@@ -168,8 +168,8 @@ def searches_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) ->
     reasons: dict[Kind, str] = {}
     if looks is None or other_looks is None:
         return reasons
-    are_alone = any(entry.get("lists_alone") for entry in (looks, other_looks))
-    if looks["basis"] != other_looks["basis"] and not are_alone:
+    have_searches = not (looks.get("lists_alone") or other_looks.get("lists_alone"))
+    if have_searches and looks["basis"] != other_looks["basis"]:
         reasons["basis"] = message(
             "metrics are about different lists ({one} and {other}); evaluate both together: "
             "kragx score with both files, or one call of kragx.evaluate",
@@ -346,7 +346,7 @@ def gold_versions(
         anyway: compare whatever both have.
     """
     hashes, (before, after) = (earlier["hash"], later["hash"]), datasets
-    if hashes[0] == hashes[1] or None in hashes or before is None or after is None:
+    if before is None or after is None or hashes[0] == hashes[1]:
         return None
     if hashes != (before.content_hash, after.content_hash):  # others than results were made with
         return None

@@ -154,12 +154,11 @@ class ListDiff(Result):
                     failed=failure.text,
                     first=cut(failure.first, 200),
                 )
-        for side, name in self._sides:
-            if not any(getattr(question, side) for question in self.questions):
-                yield message("{name} returned nothing for any question", name=name)
         yield from self._identity_remarks()
         yield from self.left_out
         for side, name in self._sides:
+            if not any(getattr(question, side) for question in self.questions):
+                yield message("{name} returned nothing for any question", name=name)
             if n := self.counts[f"n_missing_{side}"]:
                 yield message(
                     "not among the results of {name}, neither the same nor changed: {n} of {of} "

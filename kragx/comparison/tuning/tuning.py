@@ -255,26 +255,25 @@ class Tuning(Result):
     @property
     def sentence(self) -> str:
         """Which to take, and how sure that is."""
+        if self.verdict == "none":
+            return message("No setting can be taken: none has values that can be compared.")
+        if self.verdict == "too_few":
+            return message(
+                "Cannot tell: too few questions to choose by for any difference, {n}.",
+                n=self.n_choosing,
+            )
         failures = message(
             "1 setting failed, and is not compared."
             if self.n_failed == 1
             else "{n} settings failed, and are not compared.",
             n=self.n_failed,
         )
-        is_open = self.verdict in ("none", "too_few")
-        further = () if is_open else (self._worth, self._test, failures if self.n_failed else "")
-        return joined(" ", (self._choice, *further))
+        pieces = self._choice, self._worth, self._test, failures if self.n_failed else ""
+        return joined(" ", pieces)
 
     @property
     def _choice(self) -> str:
         verdict, alike = self.verdict, self.n_candidates
-        if verdict == "none":
-            return message("No setting can be taken: none has values that can be compared.")
-        if verdict == "too_few":
-            return message(
-                "Cannot tell: too few questions to choose by for any difference, {n}.",
-                n=self.n_choosing,
-            )
         return message(
             "Take {take}: no other can be compared."
             if verdict == "only"

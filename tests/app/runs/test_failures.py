@@ -360,6 +360,6 @@ def test_gates_in_pytest(run, here):
 def test_the_share_that_is_tolerated_is_exact():
     """7 failures of 100 are not more than .07, though 0.07 * 100 is more than 7 in binary."""
     query_ids = tuple(map(str, range(100)))
-    scores = [RetrieverScores("x", "id", {}, query_ids, {}, {}, {}, n_failed=7)]
+    scores = [RetrieverScores("x", "id", {}, query_ids, {}, {}, {}, counts={"n_failed": 7})]
     assert [own.tolerated for own in failures_of(scores, 0.07)] == [True]
     assert [own.tolerated for own in failures_of(scores, 0.069)] == [False]
