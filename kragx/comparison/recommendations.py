@@ -205,7 +205,7 @@ def _reranking(comparison: Comparison) -> Iterator[Recommendation]:
     name, near, far = comparison.best, recalls[0], recalls[-1]
     low, high = (comparison.overall.means[name][metric].value for metric in (near, far))
     if low is not None and high is not None and high - low >= _GAP:
-        values = {"retriever": name, "near": near, "far": far}
+        values: dict[str, Any] = {"retriever": name, "near": near, "far": far}
         text = message(
             "{retriever} finds more gold further down: {far} is {far_value}, {near} is "
             "{near_value}. Reranking could raise {near} by {gain} at most.",
