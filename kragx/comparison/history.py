@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from kragx.comparison.estimates import Direction, Estimate
 from kragx.comparison.scores import Results
-from kragx.comparison.side_by_side import Kind, settings_that_differ
+from kragx.comparison.side_by_side import settings_that_differ
 from kragx.data.gold_diff import gold_name
 from kragx.ground.errors import DataError, UsageError, nearest, shorten
 from kragx.ground.printing import (
@@ -170,12 +170,12 @@ class HistoryStep:
 
     Attributes:
         since: the run before.
-        breaks: why the numbers do not mean the same, by the kind of reason; empty where they do.
+        breaks: why the numbers do not mean the same; empty where they do.
         changes: the settings that changed.
     """
 
     since: str
-    breaks: Mapping[Kind, str]
+    breaks: tuple[str, ...]
     changes: tuple[Entry, ...]
 
 
@@ -233,8 +233,10 @@ class Series:
         ]
         for (earlier, before), (later, after) in pairwise(measured):
             settings = before.settings, after.settings
-            breaks, changes = settings_that_differ(*settings), tuple(changed_settings(*settings))
-            steps[later] = HistoryStep(runs[earlier].name, breaks, changes)
+            breaks = tuple(settings_that_differ(*settings))
+            steps[later] = HistoryStep(
+                runs[earlier].name, breaks, tuple(changed_settings(*settings))
+            )
         return cls(retriever, match, tuple(points), tuple(steps))
 
     def remarks(self, place: int) -> Iterator[str]:
@@ -243,7 +245,7 @@ class Series:
         if point is not None and point.failed:
             yield message("not comparable: it {failed}", failed=point.failed)
         if step is not None:
-            for why in step.breaks.values():
+            for why in step.breaks:
                 yield message("not comparable with {run}: {why}", run=visible(step.since), why=why)
             yield from (visible(str(change)) for change in step.changes)
 
