@@ -135,15 +135,12 @@ class Change(Result):
         yield from comparison.recommendations[0].leak_lines()
         yield from comparison.recommendations[0].caution_lines()
         yield from map(warning, comparison.further_cautions)
-        n_turned = self.n_better + self.n_worse
         yield Line(
             message(
-                "queries: {n_better} better, {n_worse} worse, {n} as before or mixed"
-                if n_turned
-                else "no query got better or worse, of {n}",
+                "queries: {n_better} better, {n_worse} worse, {n} as before or mixed",
                 n_better=self.n_better,
                 n_worse=self.n_worse,
-                n=comparison.n_queries - n_turned,
+                n=comparison.n_queries - self.n_better - self.n_worse,
             )
         )
         if self.worse:

@@ -263,10 +263,7 @@ class Tuning(Result):
                 n=self.n_choosing,
             )
         failures = message(
-            "1 setting failed, and is not compared."
-            if self.n_failed == 1
-            else "{n} settings failed, and are not compared.",
-            n=self.n_failed,
+            "Failed, and not compared: {n} of {of} settings.", n=self.n_failed, of=self.n_settings
         )
         pieces = self._choice, self._worth, self._test, failures if self.n_failed else ""
         return joined(" ", pieces)
