@@ -132,36 +132,30 @@ def gate_problems(
         slices: the fields that are compared within.
         baseline: the retriever that was named as such.
     """
+    only = [*retrievers] if len(retrievers) == 1 else []
     for gate in gates:
         problems = [*_metric_problems(gate, metrics)] if gate.metric not in FAILURES else []
-        for kind, name, names in (
-            ("retriever", gate.retriever, retrievers),
-            ("matcher", gate.match, matchers),
-        ):
-            if name is not None and name not in names:
-                hint = nearest(name, names)
-                problems.append(
-                    message("no retriever {name!r}; {hint}", name=name, hint=hint)
-                    if kind == "retriever"
-                    else message("no matcher {name!r}; {hint}", name=name, hint=hint)
-                )
+        if gate.retriever is not None and gate.retriever not in retrievers:
+            hint = nearest(gate.retriever, retrievers)
+            problems.append(
+                message("no retriever {name!r}; {hint}", name=gate.retriever, hint=hint)
+            )
+        if gate.match is not None and gate.match not in matchers:
+            hint = nearest(gate.match, matchers)
+            problems += [message("no matcher {name!r}; {hint}", name=gate.match, hint=hint)]
         if gate.field is not None and gate.field not in slices:
             problem = message(
                 "{field!r} is not among the slices; add it to 'slices'", field=gate.field
             )
-            hint = nearest(gate.field, slices) if slices else ""
-            problems.append(joined("; ", [problem, hint]))
+            problems.append(joined("; ", [problem, nearest(gate.field, slices) if slices else ""]))
         if gate.than == "baseline" and baseline is None:
-            name = next(iter(retrievers), "NAME")
             problems.append(
                 message(
                     "'no worse than baseline' needs one; name a retriever: baseline: {name}",
-                    name=name,
+                    name=next(iter(retrievers), "NAME"),
                 )
             )
-        elif gate.than == "baseline" and (
-            gate.retriever == baseline or {*retrievers} == {baseline}
-        ):
+        elif gate.than == "baseline" and baseline in (gate.retriever, *only):
             problems.append(
                 message("{name!r} is the baseline, which is not held to itself", name=baseline)
             )
