@@ -246,20 +246,20 @@ def _results(
     statistics, values = tuning.statistics, tuning.sign * choosing[0]
     front = _front(weighted_means(tuning.sign * every[0], every[1]), compared)
     behind = behind_best(values, statistics.resamples, statistics.seed, weights=choosing[1])
-    held_means = weighted_means(*held_out) if tuning.n_held_out else [None] * len(compared)
-    columns = zip(_means(tuning, *choosing), to_jsonable(held_means), behind.tolist(), front)
+    held_out_means = weighted_means(*held_out) if tuning.n_held_out else [None] * len(compared)
+    columns = zip(_means(tuning, *choosing), to_jsonable(held_out_means), behind.tolist(), front)
     return [
         replace(
             result,
             mean=mean,
             low=low,
             high=high,
-            held_out=held,
+            held_out=held_out_mean,
             p=p if len(compared) > 1 else None,
             told_apart=p <= statistics.alpha,
             on_front=bool(is_on_front),
         )
-        for result, ((mean, low, high), held, p, is_on_front) in zip(compared, columns)
+        for result, ((mean, low, high), held_out_mean, p, is_on_front) in zip(compared, columns)
     ]
 
 
