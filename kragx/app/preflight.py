@@ -12,7 +12,6 @@ from kragx.comparison import (
     NEEDS_EARLIER,
     NO_VALUE,
     REMEDY,
-    direction,
     gold_differs,
     gold_versions,
     sliced,
@@ -62,8 +61,7 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
             of_value = {value: rows for _, value, rows in sliced(queries, [gate.field])}
             value = None if gate.value == NO_VALUE else gate.value
             queries = [queries[row] for row in of_value.get(value, [])]
-        limit, n = gate.limit(direction(gate.metric)), len(queries)
-        why = undecidable(gate, limit, n, statistics.confidence, _effective(queries))
+        why = undecidable(gate, len(queries), statistics.confidence, _effective(queries))
         if why is not None:
             yield f"{gate.path}: {gate.condition!r} {why}"
 

@@ -173,7 +173,7 @@ def failures_of(scores: Sequence[RetrieverScores], max_failed: float) -> tuple[F
             score.name,
             score.n_failed,
             len(score.query_ids),
-            score.first_failure,
+            str(score.counts.get("first_failure", "")),
             max_failed,
             frozenset(score.failures),
             score.nothing and some,

@@ -37,6 +37,9 @@ Key = tuple[str, str]
 Pair = tuple[str, str, str]
 """Metric, retriever, and the one it is set against."""
 
+Names = tuple[str, tuple[str, ...]]
+"""Metric, and a retriever alone, or with the one it is set against."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -169,13 +172,15 @@ class Aligned:
     def _mean(self, metric: str, column: Column) -> float | None:
         if column.n_open:
             return None
-        return self._number(metric, column.values) if column.ratio is None else column.ratio.value
+        if column.ratio is not None:
+            return column.ratio.value
+        return self._number(metric, column.values, self.weights)
 
-    def _number(self, metric: str, values: Floats) -> float | None:
+    def _number(self, metric: str, values: Floats, weights: Floats | None) -> float | None:
         definition = definition_of(metric)
         if metric in self.tested:
-            return weighted_mean(values, self.weights)
-        return None if definition.is_mean else definition.number(values, self.weights)
+            return weighted_mean(values, weights)
+        return None if definition.is_mean else definition.number(values, weights)
 
     def _bounds(self, column: Column) -> Interval | None:
         """Between which values the mean lies where some are not known; None where all are."""
@@ -221,14 +226,11 @@ class Aligned:
         self, keys: Sequence[Key], values: Floats, means: Means, ends: Floats
     ) -> dict[Key, Estimate]:
         """The means of (q, len(keys)) values, with the intervals of these."""
-        columns, kinds = (
-            [self.columns[key] for key in keys],
-            [definition_of(key[0]).interval for key in keys],
-        )
-        bounds = self._sure([(metric, (name,)) for metric, name in keys], values, ends)
+        kinds = [definition_of(metric).interval for metric, _ in keys]
+        names = [(metric, (name,)) for metric, name in keys]
+        bounds, shifts = self._sure(names, values, ends), self._doubts(names, values)
         # What must not be found has exact limits.
-        n_open, doubts = np.array([column.n_open for column in columns]), _doubts(columns)
-        shifts = doubts / _totals(values, self.weights)
+        n_open = np.array([self.columns[key].n_open for key in keys])
         ends, bounds = (
             with_exact_limits(
                 limits, values, kinds, n_open, shift, self.settings.confidence, weights=self.weights
@@ -263,26 +265,32 @@ class Aligned:
             effective=self._effective(column.values),
         )
 
-    def _sure(
-        self, columns: Sequence[tuple[str, tuple[str, ...]]], values: Floats, ends: Floats
-    ) -> Floats:
+    def _sure(self, columns: Sequence[Names], values: Floats, ends: Floats) -> Floats:
         """(2, c) `sure_bounds` of columns: of a retriever, or of one's difference from another."""
-        sides, shifts = [], []  # the least and the greatest value; how far the sum may be put
-        for metric, (name, *rivals) in columns:
-            # A difference of two reaches from minus the width to the width, whatever the range.
+        sides = []  # the least and the greatest value
+        for metric, (_, *rivals) in columns:
             lowest, width = definition_of(metric).range[0] or 0.0, _width(metric)
-            below, above = self.columns[metric, name].doubt
-            for rival in rivals:
-                lowest, width = -width, 2 * width
-                rival_below, rival_above = self.columns[metric, rival].doubt
-                below, above = below + rival_above, above + rival_below
-            sides.append((lowest, lowest + width if width < np.inf else width))
-            shifts.append((-below, above))
+            # A difference of two reaches from minus the width to the width, whatever the range.
+            sides.append((-width, width) if rivals else (lowest, lowest + width))
         low, high = np.array(sides).reshape(-1, 2).T
         bounds = sure_bounds(
             values, ends, low, high, self.settings.confidence, weights=self.weights
         )
-        return bounds + np.array(shifts).reshape(-1, 2).T / _totals(values, self.weights)
+        return bounds + self._doubts(columns, values)
+
+    def _doubts(self, columns: Sequence[Names], values: Floats) -> Floats:
+        """(2, c) how far missing judgements may put the means of columns, below 0 and above it."""
+        sums = []
+        for metric, names in columns:
+            (below, above), *rivals = (self.columns[metric, name].doubt for name in names)
+            sums.append(
+                (
+                    -below - sum(rival_above for _, rival_above in rivals),
+                    above + sum(rival_below for rival_below, _ in rivals),
+                )
+            )
+        totals = np.array([total(self.weights, present) for present in ~np.isnan(values.T)])
+        return np.array(sums).reshape(-1, 2).T / np.where(totals > 0, totals, 1.0)
 
     # -- differences ------------------------------------------------------------------------------
 
@@ -313,7 +321,9 @@ class Aligned:
         }
         differences = {}
         for pair, column, *row in zip(pairs, gains.T, *map(to_jsonable, numbers.values())):
-            of_pair: dict[str, Any] = {"value": _zeroed_number(self._number(pair[0], column))}
+            of_pair: dict[str, Any] = {
+                "value": _zeroed_number(self._number(pair[0], column, self.weights))
+            }
             of_pair |= {"effective": self._effective(column), **dict(zip(numbers, row))}
             if any(self.columns[pair[0], name].n_open for name in pair[1:]):
                 # What the known queries alone say is nothing where one of both is open.
@@ -361,11 +371,14 @@ class Aligned:
         is_kept = first.present.any() and second.present.any() and None not in values
         if not is_kept or (first.present == second.present).all():
             return values, n
-        shared = first.present & second.present
-        if not shared.any():
+        shared = np.flatnonzero(first.present & second.present)
+        if not shared.size:
             return (None, None), 0
-        value, rival = (self._number(keys[0][0], side.values[shared]) for side in (first, second))
-        return (values, n) if None in (value, rival) else ((value, rival), int(shared.sum()))
+        weights, metric = of_rows(self.weights, shared), keys[0][0]
+        value, rival = (
+            self._number(metric, side.values[shared], weights) for side in (first, second)
+        )
+        return (values, n) if None in (value, rival) else ((value, rival), len(shared))
 
 
 def shared_weights(
@@ -426,17 +439,6 @@ def _width(metric: str) -> float:
     """How far apart two values of a metric may lie; infinite where nothing bounds them."""
     lowest, greatest = definition_of(metric).range
     return np.inf if greatest is None else greatest - lowest
-
-
-def _doubts(columns: Sequence[Column]) -> Floats:
-    """(2, c) how far missing judgements may put the sums of columns, below 0 and above it."""
-    return np.array([column.doubt for column in columns]).T * [[-1], [1]]
-
-
-def _totals(values: Floats, weights: Floats | None) -> Floats:
-    """(c) the weights of the queries that have a value, or how many these are."""
-    totals = np.array([total(weights, present) for present in ~np.isnan(values.T)])
-    return np.where(totals > 0, totals, 1.0)
 
 
 def _zeroed(differences: Floats) -> Floats:

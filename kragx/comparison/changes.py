@@ -13,8 +13,7 @@ from kragx.comparison.comparison import Comparison
 from kragx.comparison.estimates import Difference, Settings, definition_of
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.side_by_side import GoldVersions
-from kragx.comparison.statistics import TOLERANCE, Rows
-from kragx.comparison.statistics.evidence import ids_at
+from kragx.comparison.statistics import TOLERANCE
 from kragx.data import GoldDataset
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import to_jsonable
@@ -31,7 +30,7 @@ from kragx.ground.printing import (
     visible,
     warning,
 )
-from kragx.metrics import Bools, Floats, known_metric
+from kragx.metrics import known_metric
 
 EARLIER: str = message("earlier")
 NOW: str = message("now")
@@ -136,15 +135,12 @@ class Change(Result):
         yield from comparison.recommendations[0].leak_lines()
         yield from comparison.recommendations[0].caution_lines()
         yield from map(warning, comparison.further_cautions)
-        n_turned = self.n_better + self.n_worse
         yield Line(
             message(
-                "queries: {n_better} better, {n_worse} worse, {n} as before or mixed"
-                if n_turned
-                else "no query got better or worse, of {n}",
+                "queries: {n_better} better, {n_worse} worse, {n} as before or mixed",
                 n_better=self.n_better,
                 n_worse=self.n_worse,
-                n=comparison.n_queries - n_turned,
+                n=comparison.n_queries - self.n_better - self.n_worse,
             )
         )
         if self.worse:
@@ -323,59 +319,35 @@ def _turned_queries(
         for metric in (() if comparison.not_comparable else comparison.metrics)
         if better[metric] != "neither" and _is_bounded(pair, metric)
     ]
-    first, overall = np.zeros((2, len(ids)))
-    # What changed most is what moved the mean most.
-    asks = 1.0 if comparison.weights is None else comparison.weights / comparison.weights.mean()
-    moved: dict[str, Bools] = {}
-    for metric in metrics:
-        before, after = _values(pair, metric, ids)
-        gains = np.nan_to_num(after - before) * (-1.0 if better[metric] == "lower" else 1.0)
-        # A value that came or went has no gain, and is a change all the same.
-        moved[metric] = (np.abs(gains) > TOLERANCE) | (np.isnan(before) != np.isnan(after))
-        overall += gains / len(metrics)
-        # Gains of one metric at a time: of millions of questions a table of all would not fit.
-        first = gains if metric == metrics[0] else first
+    if not metrics:
+        return {"better": (), "worse": (), "n_better": 0, "n_worse": 0}
+    before, after = (side.table(metrics, ids) for side in pair)
+    gains = np.nan_to_num(after - before) * [-1.0 if better[m] == "lower" else 1.0 for m in metrics]
+    # A value that came or went has no gain, and is a change all the same.
+    moved = (np.abs(gains) > TOLERANCE) | (np.isnan(before) != np.isnan(after))
+    first, overall = gains[:, 0], sum(gains.T / len(metrics), np.zeros(len(ids)))
     # The first metric decides which way a query went, the mean of all where that one stands still.
     ways = np.where(np.abs(first) > TOLERANCE, first, overall)
-    ways[~np.logical_or.reduce([*moved.values()])] = 0.0
+    ways[~moved.any(axis=1)] = 0.0
+    # What changed most is what moved the mean most.
+    asks = 1.0 if comparison.weights is None else comparison.weights / comparison.weights.mean()
+
+    def change(row: int) -> QueryChange:
+        places = np.flatnonzero(moved[row]).tolist()
+        earlier, later = (
+            {metrics[place]: to_jsonable(values[row, place]) for place in places}
+            for values in (before, after)
+        )
+        text = next((gold[ids[row]].text for gold in datasets if ids[row] in gold), None)
+        return QueryChange(ids[row], text, earlier, later, float(first[row]))
+
     turned: dict[str, Any] = {}
     for name, sign in (("better", 1), ("worse", -1)):
         rows = np.flatnonzero(sign * ways > 0)
         order = np.lexsort((-sign * (asks * overall)[rows], -sign * (asks * first)[rows]))
-        first_rows = rows[order][:LISTED]
         turned[f"n_{name}"] = len(rows)
-        turned[name] = tuple(
-            QueryChange(
-                query_id,
-                next((gold[query_id].text for gold in datasets if query_id in gold), None),
-                before,
-                after,
-                by,
-            )
-            for query_id, by, before, after in zip(
-                ids_at(ids, first_rows),
-                first[first_rows].tolist(),
-                *_moved_values(pair, ids, first_rows, moved),
-            )
-        )
+        turned[name] = tuple(map(change, rows[order][:LISTED].tolist()))
     return turned
-
-
-def _moved_values(
-    pair: Sequence[RetrieverScores], ids: Sequence[str], rows: Rows, moved: Mapping[str, Bools]
-) -> list[list[dict[str, float | None]]]:
-    """Before and after, for each of these rows the values of the metrics that changed there."""
-    sides: list[list[dict[str, float | None]]] = [[{} for _ in rows] for _ in range(2)]
-    for metric, has_moved in moved.items() if rows.size else ():
-        for side, values in zip(sides, _values(pair, metric, ids)):
-            for place in np.flatnonzero(has_moved[rows]).tolist():
-                side[place][metric] = to_jsonable(values[rows[place]])
-    return sides
-
-
-def _values(pair: Sequence[RetrieverScores], metric: str, query_ids: Sequence[str]) -> list[Floats]:
-    """The values of a metric before and after, of these questions, which both have."""
-    return [side.table([metric], query_ids)[:, 0] for side in pair]
 
 
 def _is_bounded(pair: Sequence[RetrieverScores], metric: str) -> bool:

@@ -24,7 +24,6 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, inf, isfinite
-from typing import Literal
 
 from kragx.comparison.estimates import Settings, definition_of
 from kragx.comparison.statistics import deciding, enough, least_p, unseen
@@ -69,11 +68,32 @@ _SLACK = 1e-12
 
 
 @dataclass(frozen=True)
-class Limit:
-    """What a number is held to: ``>= 0.75``, or of a difference ``>= -0.02``."""
+class Gate:
+    """One condition.
 
+    Attributes:
+        path: where it stands in the config, for example ``gates.ndcg@10``.
+        metric: by canonical name.
+        condition: as people read it.
+        surely: whether it looks at what the questions are evidence for.
+        sign, bound: what a number is held to: ``>= 0.75``, or of a difference ``>= -0.02``.
+        than: of ``no worse than``: ``baseline`` or ``earlier``, to which the difference is.
+        retriever: None for every one.
+        field, value: of a slice; None for all queries.
+        match: the matcher; None for each.
+    """
+
+    path: str
+    metric: str
+    condition: str
+    surely: bool
     sign: str
     bound: float
+    than: str | None = None
+    retriever: str | None = None
+    field: str | None = None
+    value: str | None = None
+    match: str | None = None
 
     @property
     def upwards(self) -> bool:
@@ -86,40 +106,18 @@ class Limit:
         slack = _SLACK if self.sign in (">=", "<") else -_SLACK
         return bool(_COMPARED[self.sign](value + slack, self.bound))
 
+    @property
+    def form(self) -> Callable[[float], str]:
+        """How a bound is written that it looks at."""
+        is_exact = definition_of(self.metric).interval != "score"
+        return signed if self.than else at_most if is_exact and not self.upwards else number
 
-@dataclass(frozen=True)
-class Gate:
-    """One condition.
-
-    Attributes:
-        path: where it stands in the config, for example ``gates.ndcg@10``.
-        metric: by canonical name.
-        condition: as people read it.
-        surely: whether it looks at what the questions are evidence for.
-        sign, bound: of a condition such as ``>= 0.75``.
-        than: of ``no worse than``: ``baseline`` or ``earlier``; `bound` is then by how much.
-        retriever: None for every one.
-        field, value: of a slice; None for all queries.
-        match: the matcher; None for each.
-    """
-
-    path: str
-    metric: str
-    condition: str
-    surely: bool
-    sign: str | None
-    bound: float
-    than: str | None = None
-    retriever: str | None = None
-    field: str | None = None
-    value: str | None = None
-    match: str | None = None
-
-    def limit(self, better: Literal["higher", "lower", "neither"]) -> Limit:
-        """What the metric, or the difference in it, must keep to; `better` is its direction."""
-        if self.sign is not None:
-            return Limit(self.sign, self.bound)
-        return Limit(">=", -self.bound) if better == "higher" else Limit("<=", self.bound)
+    def sure(self, bound: float) -> str:
+        """What a bound that is sure says."""
+        return message(
+            "surely at least {value}" if self.upwards else "surely at most {value}",
+            value=self.form(bound),
+        )
 
 
 def parse_gates(
@@ -230,7 +228,10 @@ def read_condition(path: str, metric: str, text: object, **context: str) -> Gate
     condition = f"no worse than {than}{margin}" if than else f"{match['sign']} {amount}"
     surely = match["surely"] is not None
     condition = f"surely {condition}" if surely else condition
-    return Gate(path, metric, condition, surely, match["sign"], bound, than, **context)
+    # Of what has no direction nothing is worse, which `gate_problems` says.
+    is_higher = than and definition_of(metric).better == "higher"
+    sign, bound = (">=", -bound) if is_higher else (match["sign"] or "<=", bound)
+    return Gate(path, metric, condition, surely, sign, bound, than, **context)
 
 
 def conditions_by_metric(options: Sequence[str]) -> dict[str, list[str]]:
@@ -246,7 +247,7 @@ def conditions_by_metric(options: Sequence[str]) -> dict[str, list[str]]:
 
 
 def undecidable(
-    gate: Gate, limit: Limit, n: int, confidence: float, effective: float | None = None
+    gate: Gate, n: int, confidence: float, effective: float | None = None
 ) -> str | None:
     """Why a gate with ``surely`` cannot pass with n questions; None if it can.
 
@@ -255,7 +256,6 @@ def undecidable(
 
     Args:
         gate: of one without ``surely`` None is returned.
-        limit: `Gate.limit`.
         n: how many questions have a value.
         confidence: of intervals.
         effective: Kish's n of these; None where all weigh alike.
@@ -264,10 +264,10 @@ def undecidable(
     lowest, greatest = metric.range
     if not gate.surely or greatest is None:
         return None
-    width, sign = greatest - lowest, 1 if limit.upwards else -1
-    best = 0.0 if gate.than else greatest if limit.upwards else lowest
+    width, sign = greatest - lowest, 1 if gate.upwards else -1
+    best = 0.0 if gate.than else greatest if gate.upwards else lowest
     exact = metric.interval != "score" and not gate.than
-    n_needed = enough(sign * (best - limit.bound) / width, confidence, exact=exact)
+    n_needed = enough(sign * (best - gate.bound) / width, confidence, exact=exact)
     if n_needed is None:
         return message(
             "cannot be decided with any number of questions unless it is better; leave room: "
@@ -279,34 +279,22 @@ def undecidable(
     trials = n if effective is None else effective
     if n_needed <= trials:
         return None
-    form = signed if gate.than else limit_form(gate.metric, limit)
     return message(
         "cannot be decided with {questions} unless it is better: even no difference on any would "
         "only be {surely}; {needed:,} questions can"
         if gate.than
         else "cannot be decided with {questions}: even {best} on each would only be {surely}; "
         "{needed:,} questions can",
-        questions=message("1 question") if n == 1 else message("{n:,} questions", n=n),
+        questions=_questions(n),
         best=number(best),
-        surely=sure_text(
-            limit, form(best - sign * unseen(trials, confidence, exact=exact) * width)
-        ),
+        surely=gate.sure(best - sign * unseen(trials, confidence, exact=exact) * width),
         # As many of weights like these as are as sure.
         needed=ceil(n_needed * n / effective) if effective else n_needed,
     )
 
 
-def limit_form(metric: str, limit: Limit) -> Callable[[float], str]:
-    """How a bound is written that a gate on a metric looks at."""
-    is_exact = definition_of(metric).interval != "score"
-    return at_most if is_exact and not limit.upwards else number
-
-
-def sure_text(limit: Limit, bound: str) -> str:
-    """What a bound that is sure says."""
-    return message(
-        "surely at least {value}" if limit.upwards else "surely at most {value}", value=bound
-    )
+def _questions(n: int) -> str:
+    return message("1 question" if n == 1 else "{n:,} questions", n=n)
 
 
 def undecidable_differences(n: int, settings: Settings) -> str | None:
@@ -327,12 +315,9 @@ def undecidable_differences(n: int, settings: Settings) -> str | None:
         n=settings.resamples if n_needed is None else n_needed,
     )
     return message(
-        "differences between retrievers cannot be decided with 1 question: the least p that "
-        "they can reach is {p}; {remedy}"
-        if n == 1
-        else "differences between retrievers cannot be decided with {n:,} questions: the least "
-        "p that they can reach is {p}; {remedy}",
-        n=n,
+        "differences between retrievers cannot be decided with {questions}: the least p that they "
+        "can reach is {p}; {remedy}",
+        questions=_questions(n),
         p=probability(smallest),
         remedy=remedy,
     )

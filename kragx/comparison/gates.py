@@ -12,9 +12,6 @@ from kragx.comparison.estimates import Difference, Estimate
 from kragx.comparison.gate_conditions import (
     FAILURES,
     Gate,
-    Limit,
-    limit_form,
-    sure_text,
     undecidable,
 )
 from kragx.comparison.scores import direction
@@ -135,36 +132,30 @@ def gate_problems(
         slices: the fields that are compared within.
         baseline: the retriever that was named as such.
     """
+    only = [*retrievers] if len(retrievers) == 1 else []
     for gate in gates:
         problems = [*_metric_problems(gate, metrics)] if gate.metric not in FAILURES else []
-        for kind, name, names in (
-            ("retriever", gate.retriever, retrievers),
-            ("matcher", gate.match, matchers),
-        ):
-            if name is not None and name not in names:
-                hint = nearest(name, names)
-                problems.append(
-                    message("no retriever {name!r}; {hint}", name=name, hint=hint)
-                    if kind == "retriever"
-                    else message("no matcher {name!r}; {hint}", name=name, hint=hint)
-                )
+        if gate.retriever is not None and gate.retriever not in retrievers:
+            hint = nearest(gate.retriever, retrievers)
+            problems.append(
+                message("no retriever {name!r}; {hint}", name=gate.retriever, hint=hint)
+            )
+        if gate.match is not None and gate.match not in matchers:
+            hint = nearest(gate.match, matchers)
+            problems += [message("no matcher {name!r}; {hint}", name=gate.match, hint=hint)]
         if gate.field is not None and gate.field not in slices:
             problem = message(
                 "{field!r} is not among the slices; add it to 'slices'", field=gate.field
             )
-            hint = nearest(gate.field, slices) if slices else ""
-            problems.append(joined("; ", [problem, hint]))
+            problems.append(joined("; ", [problem, nearest(gate.field, slices) if slices else ""]))
         if gate.than == "baseline" and baseline is None:
-            name = next(iter(retrievers), "NAME")
             problems.append(
                 message(
                     "'no worse than baseline' needs one; name a retriever: baseline: {name}",
-                    name=name,
+                    name=next(iter(retrievers), "NAME"),
                 )
             )
-        elif gate.than == "baseline" and (
-            gate.retriever == baseline or {*retrievers} == {baseline}
-        ):
+        elif gate.than == "baseline" and baseline in (gate.retriever, *only):
             problems.append(
                 message("{name!r} is the baseline, which is not held to itself", name=baseline)
             )
@@ -320,7 +311,7 @@ def _failures(gate: Gate, name: str, comparison: Comparison) -> Outcome:
             n, n_failed = failure.n_queries, failure.n_failed
     value = n_failed if gate.metric == "n_failed" else n_failed / max(n, 1)
     text = message("{n} of {of} questions failed", n=n_failed, of=n)
-    return value, gate.limit("lower").holds(value), text
+    return value, gate.holds(value), text
 
 
 def _view(gate: Gate, comparison: Comparison) -> View | str:
@@ -342,16 +333,15 @@ def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:
     view = _view(gate, comparison)
     if isinstance(view, str):
         return None, False, view
-    limit = gate.limit(comparison.better[gate.metric])
     names = (name,) if gate.than is None else (name, comparison.baseline)
     means = [view.means[side][gate.metric] for side in names]
     difference = None if gate.than is None else view.difference(gate.metric, name)
     measured = means[0] if gate.than is None else difference
     # What is not known may be the worst, and a gate that passes by guessing guards nothing.
     if any(mean.bounds for mean in means):
-        value, text = _at_worst(gate, limit, means)
+        value, text = _at_worst(gate, means)
     elif difference is not None and difference.value is None and inf in difference.values:
-        return _of_never(gate, limit, difference)
+        return _of_never(gate, difference)
     else:
         value = None if measured is None else measured.value
         text = number(value) if difference is None or value is None else _against(gate, value)
@@ -360,14 +350,14 @@ def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:
     if measured is None or value is None:
         return None, False, _NO_VALUE
     if gate.surely:
-        return _surely(gate, limit, measured, (value, text), comparison)
-    return value, limit.holds(value), text
+        return _surely(gate, measured, value, text, comparison)
+    return value, gate.holds(value), text
 
 
-def _of_never(gate: Gate, limit: Limit, difference: Difference) -> Outcome:
+def _of_never(gate: Gate, difference: Difference) -> Outcome:
     """A gate held against a difference from what is never, or of that: nothing takes longer."""
     value, rival = difference.values
-    if value is None or rival is None or limit.upwards:
+    if value is None or rival is None or gate.upwards:
         return None, False, _NO_VALUE
     text = message(
         "{value}, and {than} {rival}",
@@ -379,32 +369,29 @@ def _of_never(gate: Gate, limit: Limit, difference: Difference) -> Outcome:
         return None, False, joined("; ", [text, _NO_EVIDENCE])
     # Never against never is no worse; never against some time is.
     gap = 0.0 if value == rival else value - rival
-    return None if isinf(gap) else gap, limit.holds(gap), text
+    return None if isinf(gap) else gap, gate.holds(gap), text
 
 
 def _against(gate: Gate, value: float) -> str:
     return message("{value} against {than}", value=signed(value), than=_NAMES[gate.than])
 
 
-def _at_worst(gate: Gate, limit: Limit, means: Sequence[Estimate]) -> tuple[float | None, str]:
+def _at_worst(gate: Gate, means: Sequence[Estimate]) -> tuple[float | None, str]:
     """The worst that what is not known may make of a metric, and how people read it.
 
     Args:
         gate: without ``surely``.
-        limit: what it asks for.
         means: of the retriever, and of the one that it is set against.
     """
     lows, highs = [mean.least for mean in means], [mean.greatest for mean in means]
     # The rival is taken at its best: both sides are as bad for the retriever as may be.
-    worst, *rival = [*lows[:1], *highs[1:]] if limit.upwards else [*highs[:1], *lows[1:]]
+    worst, *rival = [*lows[:1], *highs[1:]] if gate.upwards else [*highs[:1], *lows[1:]]
     if worst is None or None in rival:
         return None, ""
     value = worst - sum(filter(None, rival))
     most_open = max(means, key=lambda mean: mean.n_open)
     text = message(
-        "{value} at worst, as {n} of {of} questions is not known"
-        if most_open.n_open == 1
-        else "{value} at worst, as {n} of {of} questions are not known",
+        "{value} at worst, not known for {n} of {of} questions",
         value=number(value) if gate.than is None else _against(gate, value),
         n=most_open.n_open,
         of=most_open.n + most_open.n_open,
@@ -413,25 +400,19 @@ def _at_worst(gate: Gate, limit: Limit, means: Sequence[Estimate]) -> tuple[floa
 
 
 def _surely(
-    gate: Gate,
-    limit: Limit,
-    measured: Estimate | Difference,
-    looked_at: tuple[float, str],
-    comparison: Comparison,
+    gate: Gate, measured: Estimate | Difference, value: float, text: str, comparison: Comparison
 ) -> Outcome:
     """A gate held against what the questions are evidence for, beside what was looked at."""
-    value, text = looked_at
-    bound = measured.sure_low if limit.upwards else measured.sure_high
+    bound = measured.sure_low if gate.upwards else measured.sure_high
     if bound is None:
         return None, False, joined("; ", [text, _NO_EVIDENCE])
     if measured.value is None:  # not all is known, and those that are need not be like the rest
-        bound = min(bound, value) if limit.upwards else max(bound, value)
-    form = limit_form(gate.metric, limit) if gate.than is None else signed
-    surely = sure_text(limit, form(bound))
+        bound = min(bound, value) if gate.upwards else max(bound, value)
+    surely, passed = gate.sure(bound), gate.holds(bound)
     text = message("{value}, {surely} (n = {n})", value=text, surely=surely, n=measured.n)
-    passed = limit.holds(bound)
-    is_worse = gate.than is not None and not limit.holds(value)  # more questions do not help it
-    confidence = comparison.statistics.confidence
-    why = undecidable(gate, limit, measured.n, confidence, measured.effective)
-    is_told = not passed and not is_worse and why is not None
-    return bound, passed, joined("; ", [text, why or ""]) if is_told else text
+    why = undecidable(gate, measured.n, comparison.statistics.confidence, measured.effective)
+    # More questions do not help what is worse by its mean.
+    is_worse = gate.than is not None and not gate.holds(value)
+    if why is not None and not passed and not is_worse:
+        text = joined("; ", [text, why])
+    return bound, passed, text

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from kragx.comparison.estimates import Direction, Estimate
 from kragx.comparison.scores import Results
-from kragx.comparison.side_by_side import Kind, settings_that_differ
+from kragx.comparison.side_by_side import settings_that_differ
 from kragx.data.gold_diff import gold_name
 from kragx.ground.errors import DataError, UsageError, nearest, shorten
 from kragx.ground.printing import (
@@ -170,12 +170,12 @@ class HistoryStep:
 
     Attributes:
         since: the run before.
-        breaks: why the numbers do not mean the same, by the kind of reason; empty where they do.
+        breaks: why the numbers do not mean the same; empty where they do.
         changes: the settings that changed.
     """
 
     since: str
-    breaks: Mapping[Kind, str]
+    breaks: tuple[str, ...]
     changes: tuple[Entry, ...]
 
 
@@ -233,8 +233,10 @@ class Series:
         ]
         for (earlier, before), (later, after) in pairwise(measured):
             settings = before.settings, after.settings
-            breaks, changes = settings_that_differ(*settings), tuple(changed_settings(*settings))
-            steps[later] = HistoryStep(runs[earlier].name, breaks, changes)
+            breaks = tuple(settings_that_differ(*settings))
+            steps[later] = HistoryStep(
+                runs[earlier].name, breaks, tuple(changed_settings(*settings))
+            )
         return cls(retriever, match, tuple(points), tuple(steps))
 
     def remarks(self, place: int) -> Iterator[str]:
@@ -243,7 +245,7 @@ class Series:
         if point is not None and point.failed:
             yield message("not comparable: it {failed}", failed=point.failed)
         if step is not None:
-            for why in step.breaks.values():
+            for why in step.breaks:
                 yield message("not comparable with {run}: {why}", run=visible(step.since), why=why)
             yield from (visible(str(change)) for change in step.changes)
 
@@ -300,17 +302,10 @@ class History(Result):
             text = message("name a folder of folders that kragx run has written")
             why = (joined(": ", entry) for entry in islice(reasons.items(), 3))
             raise UsageError("there is no run here", remedy=joined("; ", [text, *why]))
-        names = list(dict.fromkeys(name for run in reversed(ordered) for name in run.better))
-        metrics = [name if ":" in name else name_among(name, names) for name in metrics]
-        for name in metrics:
-            if name not in names:
-                raise UsageError(
-                    "--metric: no run has {name!r}; {hint}", name=name, hint=nearest(name, names)
-                )
         keys = ((score.retriever, score.match) for run in ordered for score in run.scores)
         series = tuple(Series.of(ordered, *key) for key in dict.fromkeys(keys))
         bare = tuple(replace(run, scores=()) for run in ordered)  # these stand in the series
-        return cls(bare, tuple(metrics or ordered[-1].better), series, reasons)
+        return cls(bare, tuple(_named(metrics, ordered) or ordered[-1].better), series, reasons)
 
     def describe(self, metrics: Sequence[str] | None = None) -> Iterator[Part]:
         """A table of each metric, newest run last, then what changed."""
@@ -366,6 +361,18 @@ class History(Result):
         changed = message("+ with uncommitted changes") if any(run.dirty for run in runs) else ""
         note: str = joined("; ", [step_note, changed]) if len(self.runs) > 1 else ""
         return Table(heads, [*zip(*cells)], words=len(words), note=note)
+
+
+def _named(metrics: Sequence[str], runs: Sequence[PastRun]) -> list[str]:
+    """The metrics of these names, however they are written."""
+    names = list(dict.fromkeys(name for run in reversed(runs) for name in run.better))
+    metrics = [name if ":" in name else name_among(name, names) for name in metrics]
+    for name in metrics:
+        if name not in names:
+            raise UsageError(
+                "--metric: no run has {name!r}; {hint}", name=name, hint=nearest(name, names)
+            )
+    return metrics
 
 
 def _run_columns(runs: Sequence[PastRun]) -> list[tuple[str, list[Cell]]]:

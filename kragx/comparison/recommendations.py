@@ -1,16 +1,14 @@
 """What follows from a comparison, and what does not: each with the numbers that it rests on.
 
-A rule looks at a comparison and gives, as often as it applies, the kind of advice, its sentence and
-the values in it. So do the rules of what could turn the verdict: what must not be found, texts of
-one template, failures, missing judgements, ids that never meet, and an order that a small change of
-the threshold turns.
+A rule looks at a comparison and gives advice as often as it applies. So do the rules of what could
+turn the verdict: what must not be found, texts of one template, failures, missing judgements, ids
+that never meet, and an order that a small change of the threshold turns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
 from math import comb
 from typing import Any
 
@@ -42,9 +40,6 @@ _LEAST_SECONDS = 0.001
 _TIMES = tuple(name for name, metric in METRICS.items() if metric.unit == "seconds")
 _GAP = 0.05
 
-Advice = Iterator[tuple[str, str, Mapping[str, Any]]]
-"""Kinds, sentences, and the values that they rest on."""
-
 
 def recommend(
     comparison: Comparison, scores: Sequence[RetrieverScores]
@@ -56,19 +51,19 @@ def recommend(
         scores: the same retrievers, for what single queries show.
     """
     answer = replace(verdict(comparison), cautions=tuple(cautions(comparison, scores)))
-    # The most important first.
-    rules = (
-        _cost(comparison, scores),
-        _routing(comparison),
-        _slices(comparison),
-        _unfound(comparison, scores),
-        _reranking(comparison),
+    if not comparison.retrievers:
+        return (answer,)
+    return (
+        answer,
+        *_cost(comparison, scores),
+        *_routing(comparison),
+        *_slices(comparison),
+        *_unfound(comparison, scores),
+        *_reranking(comparison),
     )
-    advice = chain.from_iterable(rules if comparison.retrievers else ())
-    return (answer, *(Recommendation(kind, text, values=values) for kind, text, values in advice))
 
 
-def _cost(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Advice:
+def _cost(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Iterator[Recommendation]:
     """What the best takes longer than the fastest, or the fastest of those that tie with it."""
     leader, means, primary = comparison.leader, comparison.overall.means, comparison.primary
     if leader is None or "second" in definition_of(primary).unit:
@@ -77,6 +72,7 @@ def _cost(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Advice:
     tied = [leader.best, *(name for name in leader.tied if means[name][primary].value)]
     fast = tied if leader.tied else comparison.retrievers
     if values := _slower(comparison, scores, leader.best, fast):
+        seconds = {name: number(values[name]) for name in ("fastest_seconds", "best_seconds")}
         text = message(
             "Of those that cannot be told apart in {primary}, {fastest} is the fastest: "
             "{fastest_seconds} s against {best_seconds} s ({metric}) of {best}, {ratio:.1f} times "
@@ -84,15 +80,11 @@ def _cost(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Advice:
             if leader.tied
             else "{best} takes {ratio:.1f} times as long as {fastest}: {fastest_seconds} s against "
             "{best_seconds} s ({metric}). What that buys: in {primary} the {difference}.",
-            **{
-                **values,
-                "fastest_seconds": number(values["fastest_seconds"]),
-                "best_seconds": number(values["best_seconds"]),
-            },
+            **values | seconds,
             primary=primary,
             difference=leader.against(values["fastest"]).text,
         )
-        yield "cost", text, {**values, "tied": bool(leader.tied)}
+        yield Recommendation("cost", text, values={**values, "tied": bool(leader.tied)})
 
 
 def _slower(
@@ -133,7 +125,7 @@ def _slower(
     return {**values, "fastest_seconds": short, "ratio": long / short} if is_told else {}
 
 
-def _routing(comparison: Comparison) -> Advice:
+def _routing(comparison: Comparison) -> Iterator[Recommendation]:
     """The slices in which another retriever is best."""
     metric, overall = comparison.primary, comparison.leader
     if overall is None or comparison.overall.found_nothing(metric):
@@ -142,30 +134,33 @@ def _routing(comparison: Comparison) -> Advice:
         leader = part.leaders.get(metric)
         if leader is not None and leader.decided and leader.best != overall.best:
             difference = leader.against(overall.best)
+            values = {
+                "field": part.field,
+                "value": part.value,
+                "best": leader.best,
+                "metric": metric,
+            }
             text = message(
                 "For {field} = {value} ({n} queries) {best} is better than every other retriever "
                 "in {metric}, unlike over all queries; to {overall} the {difference}. Consider "
                 "choosing the retriever by {field}.",
-                field=part.field,
-                value=part.label,
-                best=leader.best,
-                metric=metric,
+                **values | {"value": part.label},
                 n=difference.n,
                 overall=overall.best,
                 difference=difference.text,
             )
-            values = {"field": part.field, "value": part.value, "best": leader.best}
-            yield "routing", text, {**values, "metric": metric}
+            yield Recommendation("routing", text, values=values)
 
 
-def _slices(comparison: Comparison) -> Advice:
+def _slices(comparison: Comparison) -> Iterator[Recommendation]:
     """Where the leading retriever is worse than elsewhere by more than chance."""
     metric, name = comparison.primary, comparison.best
     for part in comparison.slices:
         mean, p = part.means[name][metric], part.p_worse
         if p is None or p > comparison.statistics.alpha:
             continue
-        values = {"field": part.field, "value": part.value, "retriever": name, "metric": metric}
+        values: dict[str, Any] = {"field": part.field, "value": part.value}
+        values |= {"retriever": name, "metric": metric}
         text = message(
             "{retriever} is clearly worse for {field} = {value}: {metric} is {mean} on its {n} "
             "queries, against {whole} over all. Look there first.",
@@ -174,10 +169,11 @@ def _slices(comparison: Comparison) -> Advice:
             n=mean.n,
             whole=comparison.overall.means[name][metric].text,
         )
-        yield "weak_slice", text, {**values, "mean": mean.value, "n": mean.n, "p_adjusted": p}
+        values |= {"mean": mean.value, "n": mean.n, "p_adjusted": p}
+        yield Recommendation("weak_slice", text, values=values)
 
 
-def _unfound(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Advice:
+def _unfound(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Iterator[Recommendation]:
     """The queries for which nobody finds anything, by the deepest metric of what is found."""
     depths = by_depth(comparison, "recall", "hit_rate")
     if not depths or (metric := depths[-1][-1]) in comparison.run_level:
@@ -186,24 +182,22 @@ def _unfound(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Advic
     answerable = ~np.isnan(table).any(axis=1)
     nowhere = np.flatnonzero(answerable & ~(table > TOLERANCE).any(axis=1))
     if n := len(nowhere):
-        known = ids_at(comparison.query_ids, nowhere[:_NAMED])
-        ids, n_answerable = [Name(id_, "question") for id_ in known], int(answerable.sum())
+        ids = [Name(name, "question") for name in ids_at(comparison.query_ids, nowhere[:_NAMED])]
+        values = {"metric": metric, "n": n, "of": int(answerable.sum())}
         text = message(
             "{n} of {of} queries has {metric} = 0 for {every} ({queries}): look at their gold and "
             "at the corpus before tuning a retriever."
             if n == 1
             else "{n} of {of} queries have {metric} = 0 for {every} ({queries}): look at their "
             "gold and at the corpus before tuning a retriever.",
-            n=n,
-            of=n_answerable,
-            metric=metric,
+            **values,
             every=every(comparison) if len(scores) > 1 else message("the retriever"),
             queries=listed(ids, 5, n),
         )
-        yield "unfound", text, {"metric": metric, "n": n, "of": n_answerable, "query_ids": ids}
+        yield Recommendation("unfound", text, values={**values, "query_ids": ids})
 
 
-def _reranking(comparison: Comparison) -> Advice:
+def _reranking(comparison: Comparison) -> Iterator[Recommendation]:
     """How much gold stands further down, which another order could bring up."""
     recalls = [metric for *_, metric in by_depth(comparison, "recall")]
     if len(recalls) < 2 or (comparison.leader is None and len(comparison.retrievers) > 1):
@@ -211,18 +205,17 @@ def _reranking(comparison: Comparison) -> Advice:
     name, near, far = comparison.best, recalls[0], recalls[-1]
     low, high = (comparison.overall.means[name][metric].value for metric in (near, far))
     if low is not None and high is not None and high - low >= _GAP:
+        values: dict[str, Any] = {"retriever": name, "near": near, "far": far}
         text = message(
             "{retriever} finds more gold further down: {far} is {far_value}, {near} is "
             "{near_value}. Reranking could raise {near} by {gain} at most.",
-            retriever=name,
-            near=near,
-            far=far,
+            **values,
             near_value=number(low),
             far_value=number(high),
             gain=number(high - low),
         )
-        values = {"retriever": name, "near": near, "far": far}
-        yield "reranking", text, {**values, "near_value": low, "far_value": high}
+        values |= {"near_value": low, "far_value": high}
+        yield Recommendation("reranking", text, values=values)
 
 
 _LEAKING = 3
@@ -239,42 +232,34 @@ def cautions(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
         comparison: of the retrievers, before there is a verdict.
         scores: those that are compared.
     """
-    rules = (
-        _leaks(comparison),
-        _siblings(scores),
-        _failed(comparison),
-        _missing_questions(scores),
-        _missing_judgements(comparison.primary, scores),
-        _ids_apart(scores),
-        _threshold(comparison),
-    )
-    for code, texts, values in chain.from_iterable(rules):
-        yield Caution(code, joined("; ", texts), values)
+    yield from _leaks(comparison)
+    yield from _siblings(scores)
+    yield from _failed(comparison)
+    yield from _missing_questions(scores)
+    yield from _missing_judgements(comparison.primary, scores)
+    yield from _ids_apart(scores)
+    yield from _threshold(comparison)
 
 
-Told = Iterator[tuple[str, Sequence[str], Any]]
-"""The code of a caution, what it says, and the values in that."""
-
-
-def _siblings(scores: Sequence[RetrieverScores]) -> Told:
+def _siblings(scores: Sequence[RetrieverScores]) -> Iterator[Caution]:
     """Texts of one template: the gold set and the matcher are everybody's, misread texts differ."""
     for score in scores:
         for text in siblings_remarks(score.counts, score.match):
-            yield "siblings", [text], score.counts[SIBLINGS]
+            yield Caution("siblings", text, score.counts[SIBLINGS])
             return
 
 
-def _ids_apart(scores: Sequence[RetrieverScores]) -> Told:
+def _ids_apart(scores: Sequence[RetrieverScores]) -> Iterator[Caution]:
     """Whose ids are nowhere those of gold."""
     if apart := {score.name: n for score in scores if (n := score.counts.get(APART))}:
         text = message(
             "none of the ids that {names} retrieved is any gold id, so nothing can match by id",
             names=listed(list(apart)),
         )
-        yield "ids_apart", [text], apart
+        yield Caution("ids_apart", text, apart)
 
 
-def _leaks(comparison: Comparison) -> Told:
+def _leaks(comparison: Comparison) -> Iterator[Caution]:
     """Who finds what must not be found, the best one first."""
     # False sorts first, and sorting is stable: the best, then the others as they were named.
     names = sorted(comparison.retrievers, key=lambda name: name != comparison.best)
@@ -286,10 +271,11 @@ def _leaks(comparison: Comparison) -> Told:
         ]
         if len(texts) > _LEAKING:
             texts[_LEAKING:] = [message("and {n} more", n=len(texts) - _LEAKING)]
-        yield "leaks", texts, {name: mean.value for name, mean in means.items()}
+        values = {name: mean.value for name, mean in means.items()}
+        yield Caution("leaks", joined("; ", texts), values)
 
 
-def _failed(comparison: Comparison) -> Told:
+def _failed(comparison: Comparison) -> Iterator[Caution]:
     """Who failed, unless the verdict is about that."""
     is_told = len(comparison.retrievers) < 2
     if failures := [failure for failure in comparison.failures if failure.tolerated or not is_told]:
@@ -303,10 +289,11 @@ def _failed(comparison: Comparison) -> Told:
             )
             for failure in failures
         ]
-        yield "failed", texts, {failure.retriever: failure.n_failed for failure in failures}
+        values = {failure.retriever: failure.n_failed for failure in failures}
+        yield Caution("failed", joined("; ", texts), values)
 
 
-def _missing_questions(scores: Sequence[RetrieverScores]) -> Told:
+def _missing_questions(scores: Sequence[RetrieverScores]) -> Iterator[Caution]:
     """Whose results lack many questions."""
     lacking = {
         score.name: (n_missing, score.counts["n_queries"])
@@ -325,10 +312,11 @@ def _missing_questions(scores: Sequence[RetrieverScores]) -> Told:
         for name, (n_missing, n) in lacking.items()
     ]
     if texts:
-        yield "missing_questions", texts, {name: counts[0] for name, counts in lacking.items()}
+        values = {name: n_missing for name, (n_missing, _) in lacking.items()}
+        yield Caution("missing_questions", joined("; ", texts), values)
 
 
-def _missing_judgements(metric: str, scores: Sequence[RetrieverScores]) -> Told:
+def _missing_judgements(metric: str, scores: Sequence[RetrieverScores]) -> Iterator[Caution]:
     """Between what values may become once all judgements are there."""
     bounds = {score.name: [*score.bounds[metric]] for score in scores if metric in score.bounds}
     if bounds and not definition_of(metric).reads_forbidden:
@@ -341,15 +329,15 @@ def _missing_judgements(metric: str, scores: Sequence[RetrieverScores]) -> Told:
             metric=metric,
             ranges=listed(ranges),
         )
-        yield "missing_judgements", [text], bounds
+        yield Caution("missing_judgements", text, bounds)
 
 
-def _threshold(comparison: Comparison) -> Told:
+def _threshold(comparison: Comparison) -> Iterator[Caution]:
     """That the best is not the best at a threshold nearby."""
     for order in comparison.orders if comparison.leader is not None else ():
         is_turned = any(comparison.best in pair for pair in order.swapped)
         if order.metric == comparison.primary and is_turned:
-            yield "threshold", [order.warning() or ""], {"metric": order.metric}
+            yield Caution("threshold", order.warning() or "", {"metric": order.metric})
 
 
 def warnings_of(

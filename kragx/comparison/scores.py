@@ -37,9 +37,7 @@ class RetrieverScores:
         better: for each metric ``higher``, ``lower`` or ``neither``.
         nearby: the means at thresholds near the chosen one, where they are known.
         bounds: of metrics some of whose judgements are missing, what the mean may become.
-        n_failed: on how many queries the retriever failed.
-        failures: by query id, why, as far as that is known.
-        first_failure: the first of them in words.
+        failures: by query id why the retriever failed, as far as that is known.
         counts: as of an `Evaluation`.
         dataset: the gold set; None where it was not kept.
         groups: the fields of the queries to slice by, where these stand beside the values.
@@ -58,9 +56,7 @@ class RetrieverScores:
     better: Mapping[str, Direction]
     nearby: Nearby | None = None
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    n_failed: int = 0
     failures: Mapping[str, str] = field(default_factory=dict)
-    first_failure: str = ""
     counts: Mapping[str, Any] = field(default_factory=dict, repr=False)
     dataset: GoldDataset | None = field(default=None, repr=False, compare=False)
     groups: Tables | None = field(default=None, repr=False, compare=False)
@@ -81,9 +77,7 @@ class RetrieverScores:
             better={name: direction(name) for name in evaluation.mean},
             nearby=evaluation.nearby,
             bounds=evaluation.bounds,
-            n_failed=evaluation.counts["n_failed"],
             failures=evaluation.failures,
-            first_failure=evaluation.counts.get("first_failure", ""),
             counts=evaluation.counts,
             dataset=evaluation.dataset,
             runs=evaluation.several_runs,
@@ -119,17 +113,12 @@ class RetrieverScores:
             match=row["match"],
             settings=_settings(row["settings"]),
             query_ids=tuple(queries) if tables is None else tables.query_ids,
-            values={
-                name: _values(row, name, queries) if tables is None else tables.values(name)
-                for name in row["mean"]
-            },
+            values={name: _values(row, name, tables) for name in row["mean"]},
             means={name: mean_in(row, name) for name in row["mean"]},
             better={name: better.get(name) or direction(name) for name in row["mean"]},
             nearby=Nearby.read(row["nearby"]) if row.get("nearby") else None,
             bounds={name: (low, high) for name, (low, high) in row.get("bounds", {}).items()},
-            n_failed=int(row["counts"].get("n_failed", 0)),
             failures=dict(row.get("failures", {})),
-            first_failure=str(row["counts"].get("first_failure", "")),
             counts=dict(row["counts"]),
             dataset=dataset,
             groups=tables,
@@ -149,6 +138,11 @@ class RetrieverScores:
         values = np.stack([self.values[metric] for metric in metrics], axis=1)
         rows = rows_of(query_ids, self.query_ids)
         return values if rows is None else values[rows]
+
+    @property
+    def n_failed(self) -> int:
+        """On how many queries the retriever failed."""
+        return int(self.counts.get("n_failed", 0))
 
     @property
     def nothing(self) -> bool:
@@ -186,12 +180,14 @@ def mean_in(row: Mapping[str, Any], metric: str) -> float | None:
     return inf if value is None and is_never else value
 
 
-def _values(row: Mapping[str, Any], metric: str, queries: Mapping[str, Any]) -> Floats:
-    """(q) the values of a row; NaN for all where never is not told from no value."""
+def _values(row: Mapping[str, Any], metric: str, tables: Tables | None) -> Floats:
+    """(q) the values of a row or its tables; NaN for all where never is not told from no value."""
+    if tables is not None:
+        return tables.values(metric)
     # JSON has null for both; with a wrong guess means and tests would be of other queries.
     if _n_never(row, metric):
-        return np.full(len(queries), np.nan)
-    return np.array([values.get(metric) for values in queries.values()], float)
+        return np.full(len(row["queries"]), np.nan)
+    return np.array([values.get(metric) for values in row["queries"].values()], float)
 
 
 def direction(metric: str) -> Direction:
@@ -356,9 +352,8 @@ def check_report(report: Any, name: str, kind: Any = _REPORT, place: tuple[str, 
         problem = message("not what kragx writes: {value}", value=shorten(report))
         raise DataError(problem, path=name, field=".".join(place))
     if isinstance(kind, list):
-        for number, entry in enumerate(report):
-            check_report(entry, name, kind[0], (*place, str(number)))
-    elif isinstance(kind, dict):
+        report, kind = dict(enumerate(report)), {_EVERY: kind[0]}
+    if isinstance(kind, dict):
         for key, of_key in kind.items():
             for field in report if key == _EVERY else [key.removesuffix("!")]:
                 if field in report or key.endswith("!"):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from itertools import chain
+from typing import Any
 
 from kragx.comparison.scores import RetrieverScores
 from kragx.data import GoldDataset
@@ -18,11 +19,6 @@ from kragx.matchers import METHODS, method_class
 from kragx.metrics import known_metric
 
 Scored = Evaluation | RetrieverScores
-
-Kind = Literal[
-    "gold", "profile", "match", "no_gold", "facts_match", "relevance", "pool", "basis", "tokens"
-]
-"""What of settings keeps two numbers from meaning the same; the last two are of searches."""
 
 REMEDY = message("to compare them all the same: anyway=True, or --anyway")
 
@@ -49,34 +45,29 @@ def check_comparable(
         UsageError: gold set, profile, matcher, pool, or how searches are looked at differ.
     """
     first, cautions = results[0], list[str]()
-    pairs = [
-        (first, result, [*_differing(first, result, (versions or {}).get(result.name))])
-        for result in results[1:]
-    ]
     # Lists alone are no searches.
-    searches = [result.settings.get(SEARCHES, {"lists_alone": True}) for result in results]
-    place = next((row for row, entry in enumerate(searches) if not entry.get("lists_alone")), 0)
-    pairs += [
-        (
-            results[place],
-            result,
-            [*searches_that_differ(results[place].settings, result.settings).values()],
+    looks = [result.settings.get(SEARCHES, {"lists_alone": True}) for result in results]
+    place = next((row for row, look in enumerate(looks) if not look.get("lists_alone")), 0)
+    for result in results[1:]:
+        gold = (versions or {}).get(result.name)
+        reasons = chain(
+            _other_queries(first, result),
+            settings_that_differ(first.settings, result.settings, gold),
         )
-        for result in (results[place + 1 :] if place else ())
-    ]
-    for one, other, differing in pairs:
-        if differing and not anyway:
-            raise UsageError(
-                message(
-                    "{name!r} and {other!r} cannot be compared: {why} ({remedy})",
-                    name=one.name,
-                    other=other.name,
-                    why=joined("; ", differing),
-                    remedy=REMEDY,
+        searches = searches_that_differ(results[place].settings, result.settings)
+        for other, differing in ((first, [*reasons]), (results[place], [*searches])):
+            if differing and not anyway:
+                raise UsageError(
+                    message(
+                        "{name!r} and {other!r} cannot be compared: {why} ({remedy})",
+                        name=other.name,
+                        other=result.name,
+                        why=joined("; ", differing),
+                        remedy=REMEDY,
+                    )
                 )
-            )
-        cautions += [message("compared all the same: {what}", what=text) for text in differing]
-        cautions += _unsure(one, other)
+            cautions += [message("compared all the same: {what}", what=text) for text in differing]
+        cautions += _unsure(first, result)
     return tuple(dict.fromkeys(cautions))
 
 
@@ -98,7 +89,7 @@ def gold_differs(
     return None if is_told or not versions.differing else versions.text
 
 
-def _differing(first: Scored, second: Scored, versions: GoldVersions | None) -> Iterator[str]:
+def _other_queries(first: Scored, second: Scored) -> Iterator[str]:
     ids = first.query_ids, second.query_ids
     if _lacks_hash(first, second) and ids[0] != ids[1] and {*ids[0]} != {*ids[1]}:
         yield message(
@@ -106,7 +97,6 @@ def _differing(first: Scored, second: Scored, versions: GoldVersions | None) -> 
             n=len(ids[0]),
             others=len(ids[1]),
         )
-    yield from settings_that_differ(first.settings, second.settings, versions).values()
 
 
 def _lacks_hash(*results: Scored) -> bool:
@@ -115,8 +105,8 @@ def _lacks_hash(*results: Scored) -> bool:
 
 def settings_that_differ(
     first: Mapping[str, Any], second: Mapping[str, Any], versions: GoldVersions | None = None
-) -> dict[Kind, str]:
-    """Why numbers of two settings do not mean the same, in a sentence for each kind of reason.
+) -> Iterator[str]:
+    """Why numbers of two settings do not mean the same, a sentence for each reason.
 
     Args:
         first: settings of an `Evaluation`.
@@ -124,47 +114,35 @@ def settings_that_differ(
         versions: which questions of their gold sets are not the same, where that is known.
     """
     settings = first, second
-    pools = [(entry.get("pool") or {"hash": "gold"})["hash"] for entry in settings]
-    reasons: dict[Kind, str] = {}
     if text := gold_differs(first["dataset"], second["dataset"], versions):
-        reasons["gold"] = text
+        yield text
     # What a profile imitates is a text for people: worded anew it is the same profile.
     profiles = [{**entry["profile"], "reproduces": ""} for entry in settings]
     if entries := _entries_that_differ(*profiles):
-        reasons["profile"] = message("the profiles differ ({entries})", entries=entries)
+        yield message("the profiles differ ({entries})", entries=entries)
     if entries := _entries_that_differ(first["match"], second["match"]):
-        reasons["match"] = message("the matchers differ ({entries})", entries=entries)
+        yield message("the matchers differ ({entries})", entries=entries)
+    if first["deviations"].get("no_gold") != second["deviations"].get("no_gold"):
+        yield message("queries without gold are treated differently (no_gold)")
+    if first.get("facts_match") != second.get("facts_match"):
+        yield message("facts are matched differently (facts_match)")
     # A document's grade does not depend on what else was judged, as gold of a pool does.
-    relevance = [{**(entry.get("relevance") or {}), "pool": None} for entry in settings]
-    kinds: tuple[tuple[Kind, str, list[Any]], ...] = (
-        (
-            "no_gold",
-            message("queries without gold are treated differently (no_gold)"),
-            [entry["deviations"].get("no_gold") for entry in settings],
-        ),
-        (
-            "facts_match",
-            message("facts are matched differently (facts_match)"),
-            [entry.get("facts_match") for entry in settings],
-        ),
-        ("relevance", message("relevance was judged differently (relevance_match)"), relevance),
-        (
-            "pool",
-            message(
-                "they were judged in different pools ({pool} and {other}); judge both in one pool: "
-                "one config file with both retrievers, or kragx.pooled(...)",
-                pool=pools[0],
-                other=pools[1],
-            ),
-            pools,
-        ),
-    )
-    reasons |= {kind: text for kind, text, values in kinds if values[0] != values[1]}
-    return reasons | searches_that_differ(first, second)
+    grades = [{**(entry.get("relevance") or {}), "pool": None} for entry in settings]
+    if grades[0] != grades[1]:
+        yield message("relevance was judged differently (relevance_match)")
+    pools = [(entry.get("pool") or {"hash": "gold"})["hash"] for entry in settings]
+    if pools[0] != pools[1]:
+        yield message(
+            "they were judged in different pools ({pool} and {other}); judge both in one pool: "
+            "one config file with both retrievers, or kragx.pooled(...)",
+            pool=pools[0],
+            other=pools[1],
+        )
+    yield from searches_that_differ(first, second)
 
 
-def searches_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[Kind, str]:
-    """Why numbers of searches do not mean the same, in a sentence for each kind of reason.
+def searches_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[str]:
+    """Why numbers of searches do not mean the same, a sentence for each reason.
 
     Where lists are all there is, they are what came first and what came in the end. Tokens are of
     no interest where either has no metric of them.
@@ -174,12 +152,11 @@ def searches_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) ->
         second: of another.
     """
     looks, other_looks = first.get(SEARCHES), second.get(SEARCHES)
-    reasons: dict[Kind, str] = {}
     if looks is None or other_looks is None:
-        return reasons
-    are_alone = any(entry.get("lists_alone") for entry in (looks, other_looks))
-    if looks["basis"] != other_looks["basis"] and not are_alone:
-        reasons["basis"] = message(
+        return
+    have_searches = not (looks.get("lists_alone") or other_looks.get("lists_alone"))
+    if have_searches and looks["basis"] != other_looks["basis"]:
+        yield message(
             "metrics are about different lists ({one} and {other}); evaluate both together: "
             "kragx score with both files, or one call of kragx.evaluate",
             one=looks["basis"],
@@ -187,12 +164,11 @@ def searches_that_differ(first: Mapping[str, Any], second: Mapping[str, Any]) ->
         )
     tokens, other_tokens = (entry.get("tokenizer") for entry in (looks, other_looks))
     if tokens != other_tokens and _reads_tokens(first) and _reads_tokens(second):
-        reasons["tokens"] = message(
+        yield message(
             "tokens of searches are known differently ({one} and {other})",
             one=shorten(tokens or "stated"),
             other=shorten(other_tokens or "stated"),
         )
-    return reasons
 
 
 def _reads_tokens(settings: Mapping[str, Any]) -> bool:
@@ -290,9 +266,7 @@ class GoldVersions(Result):
             if not self.named
             else "{which}, none is the same"
             if not n
-            else "{which}, left out here; 1 is the same, and compared"
-            if n == 1
-            else "{which}, left out here; {n} are the same, and compared",
+            else "{which}, left out here; the same, and compared: {n}",
             which=differing,
             n=n,
         )
@@ -310,9 +284,7 @@ class GoldVersions(Result):
             (self.only_earlier, message("{n} only in the earlier", n=len(self.only_earlier))),
         )
         return message(
-            "1 question is not the same ({counts}: {questions})"
-            if n == 1
-            else "{n} questions are not the same ({counts}: {questions})",
+            "questions that are not the same: {n} ({counts}: {questions})",
             n=n,
             counts=joined(", ", (text for questions, text in numbers if questions)),
             questions=listed(ids, NAMED) if n > NAMED else joined(", ", ids),
@@ -355,7 +327,7 @@ def gold_versions(
         anyway: compare whatever both have.
     """
     hashes, (before, after) = (earlier["hash"], later["hash"]), datasets
-    if hashes[0] == hashes[1] or None in hashes or before is None or after is None:
+    if before is None or after is None or hashes[0] == hashes[1]:
         return None
     if hashes != (before.content_hash, after.content_hash):  # others than results were made with
         return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -71,22 +71,27 @@ def by_field(
         for position, values in enumerate(values_of(field)):
             for value in values:
                 groups[value].append(position)
-        if set(groups) <= {None}:
-            names = present()
-            hint = nearest(field, names) if names else "they have no field to slice by"
-            raise UsageError(
-                "slices: no query has a value of {name!r}; {hint}", name=field, hint=hint
-            )
-        if len(groups) > MOST:
-            raise UsageError(
-                "slices: {name!r} has {n_groups} different values, and at most {most} make "
-                "slices; name a field that groups queries",
-                name=field,
-                n_groups=len(groups),
-                most=MOST,
-            )
+        _check_groups(field, groups, present)
         for value in sorted(groups, key=lambda value: (value is None, -len(groups[value]), value)):
             yield field, value, groups[value]
+
+
+def _check_groups(
+    field: str, values: Collection[str | None], present: Callable[[], Sequence[str]]
+) -> None:
+    """A field by which queries have no value, or too many, makes no slices."""
+    if {*values} <= {None}:
+        names = present()
+        hint = nearest(field, names) if names else "they have no field to slice by"
+        raise UsageError("slices: no query has a value of {name!r}; {hint}", name=field, hint=hint)
+    if len(values) > MOST:
+        raise UsageError(
+            "slices: {name!r} has {n_groups} different values, and at most {most} make "
+            "slices; name a field that groups queries",
+            name=field,
+            n_groups=len(values),
+            most=MOST,
+        )
 
 
 def _values(query: Query, field: str) -> list[str | None]:

@@ -46,16 +46,8 @@ def verdict(comparison: Comparison) -> Recommendation:
 
 def _nobody_left(comparison: Comparison) -> Recommendation:
     """Nobody can be compared."""
-    failed = comparison.not_comparable
-    text = message(
-        "Every retriever failed or returned nothing, so there is nothing to compare."
-        if any(failure.nothing for failure in comparison.failures)
-        else "Every retriever failed, so there is nothing to compare."
-        if len(failed) > 1
-        else "The retriever {name} failed, so there is nothing to compare.",
-        name=failed[0],
-    )
-    values = {"metric": comparison.primary, "failed": list(failed)}
+    text = message("Every retriever failed or returned nothing, so there is nothing to compare.")
+    values = {"metric": comparison.primary, "failed": list(comparison.not_comparable)}
     return Recommendation("no_winner", text, False, values)
 
 
@@ -63,12 +55,10 @@ def _only_one(comparison: Comparison) -> Recommendation:
     """There is nobody else to compare."""
     failed = comparison.not_comparable
     text = message(
-        "There is one retriever, and so nothing to choose between; another, or earlier results "
-        "(--earlier), can be set against it."
-        if not failed
-        else "Only {best} can be compared, as {lost} failed or returned nothing."
-        if any(failure.nothing for failure in comparison.failures)
-        else "Only {best} can be compared, as {lost} failed.",
+        "Only {best} can be compared, as {lost} failed or returned nothing."
+        if failed
+        else "There is one retriever, and so nothing to choose between; another, or earlier "
+        "results (--earlier), can be set against it.",
         best=comparison.best,
         lost=listed(failed),
     )
@@ -99,22 +89,13 @@ def _between(comparison: Comparison, leader: Leader) -> Recommendation:
         "metric": metric,
         "best": leader.best,
         "shared": list(leader.shared),
-        "value": best.value,
-        "low": best.low,
-        "high": best.high,
-        "n": best.n,
         "tied": list(leader.tied),
         "next": rival.against,
-        **_values_of(rival, "difference_"),
     }
     if leader.decided:
         opposite = _opposite(comparison, leader)
         values["opposite"] = [
-            {
-                "metrics": [difference.metric for difference in of_rival],
-                "retriever": name,
-                **_values_of(of_rival[0]),
-            }
+            {"retriever": name, "metrics": [difference.metric for difference in of_rival]}
             for name, of_rival in opposite.items()
         ]
         text = joined(" ", [_use(comparison, best, rival), *map(_opposed, opposite.values())])
@@ -142,21 +123,19 @@ def _between(comparison: Comparison, leader: Leader) -> Recommendation:
 
 def _use(comparison: Comparison, best: Estimate, rival: Difference) -> str:
     """That the best is to be used, and what it is better by than the one that comes next."""
-    leaks = leak_of(comparison, rival.retriever) is not None
     return message(
-        "Use {best}, which leaks: in {metric} it is better than every other retriever that can be "
-        "compared, with {value}. The next is {next}; the {difference}."
-        if leaks and comparison.not_comparable
-        else "Use {best}, which leaks: in {metric} it is better than every other retriever, with "
-        "{value}. The next is {next}; the {difference}."
-        if leaks
-        else "Use {best}: in {metric} it is better than every other retriever that can be "
-        "compared, with {value}. The next is {next}; the {difference}."
-        if comparison.not_comparable
-        else "Use {best}: in {metric} it is better than every other retriever, with {value}. "
-        "The next is {next}; the {difference}.",
+        "Use {best}, which leaks: in {metric} it is better than {every}, with {value}. The next is "
+        "{next}; the {difference}."
+        if leak_of(comparison, rival.retriever) is not None
+        else "Use {best}: in {metric} it is better than {every}, with {value}. The next is {next}; "
+        "the {difference}.",
         best=rival.retriever,
         metric=rival.metric,
+        every=message(
+            "every other retriever that can be compared"
+            if comparison.not_comparable
+            else "every other retriever"
+        ),
         value=best.text,
         next=rival.against,
         difference=rival.text,
@@ -172,15 +151,6 @@ def leak_of(comparison: Comparison, retriever: str) -> str | None:
         if definition_of(metric).reads_forbidden and (mean.least or 0) > 0
     )
     return next(leaks, None)
-
-
-def _values_of(difference: Difference, prefix: str = "") -> dict[str, float | None]:
-    return {
-        "difference": difference.value,
-        f"{prefix}low": difference.low,
-        f"{prefix}high": difference.high,
-        "p_adjusted": difference.p_adjusted,
-    }
 
 
 def by_depth(comparison: Comparison, *names: str) -> list[tuple[float, bool, str]]:

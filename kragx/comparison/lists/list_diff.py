@@ -154,19 +154,17 @@ class ListDiff(Result):
                     failed=failure.text,
                     first=cut(failure.first, 200),
                 )
-        for side, name in self._sides:
-            if not any(getattr(question, side) for question in self.questions):
-                yield message("{name} returned nothing for any question", name=name)
         yield from self._identity_remarks()
         yield from self.left_out
         for side, name in self._sides:
+            if not any(getattr(question, side) for question in self.questions):
+                yield message("{name} returned nothing for any question", name=name)
             if n := self.counts[f"n_missing_{side}"]:
                 yield message(
-                    "1 question is not among the results of {name}: neither the same nor changed"
-                    if n == 1
-                    else "{n} questions are not among the results of {name}: neither the same nor "
-                    "changed",
+                    "not among the results of {name}, neither the same nor changed: {n} of {of} "
+                    "questions",
                     n=n,
+                    of=len(self.questions),
                     name=name,
                 )
             # Runs of one version differ among themselves; lists are set side by side one by one.
@@ -184,11 +182,8 @@ class ListDiff(Result):
             )
         if identity.n_edited:
             yield message(
-                "1 of the {of} ids that both have stands for another text in {new}; such documents "
-                "are not the same"
-                if identity.n_edited == 1
-                else "{n} of the {of} ids that both have stand for another text in {new}; such "
-                "documents are not the same",
+                "ids that both have and that stand for another text in {new}, so that such "
+                "documents are not the same: {n} of {of}",
                 n=identity.n_edited,
                 of=identity.n_shared,
                 new=visible(self.new),
@@ -206,19 +201,14 @@ class ListDiff(Result):
         """The questions that stand in the results and are not compared."""
         if n_reworded := len(self.reworded):
             yield message(
-                "1 question has other words under the same id, and is left out: {questions}"
-                if n_reworded == 1
-                else "{n} questions have other words under the same id, and are left out: "
-                "{questions}",
+                "left out, as other words stand under the same id: {n} ({questions})",
                 n=n_reworded,
                 questions=listed([*map(visible, self.reworded)], NAMED),
             )
         for side, name in self._sides:
             if n := self.counts[f"n_extra_{side}"]:
                 yield message(
-                    "1 question of {name} is none of those named, and is left out"
-                    if n == 1
-                    else "{n} questions of {name} are none of those named, and are left out",
+                    "questions of {name} that are none of those named, left out: {n}",
                     n=n,
                     name=name,
                 )
@@ -423,7 +413,7 @@ def _conditions(gates: Sequence[str]) -> Iterator[Gate]:
         for text in texts:
             gate = read_condition("--gate", measure, text)
             is_measure = _MEASURE.fullmatch(measure) is not None
-            if gate is None or not is_measure or gate.sign is None or gate.surely:
+            if gate is None or not is_measure or gate.than or gate.surely:
                 raise UsageError(
                     "--gate {measure}: {text!r} is no condition here",
                     remedy="write for example unchanged@5: >= 0.8; jaccard@5 and rbo can be held "
@@ -438,7 +428,7 @@ def _held(gate: Gate, diff: ListDiff) -> GateResult:
     """What became of a gate; where a version is not comparable none passes."""
     value = diff.mean[gate.metric]
     text: str = number(value)
-    passed = value is not None and gate.limit("higher").holds(value)
+    passed = value is not None and gate.holds(value)
     n, of = diff.counts["n_compared"], diff.counts["n_questions"]
     if n < of:
         text = message("{value}, by {n} of {of} questions", value=text, n=n, of=of)

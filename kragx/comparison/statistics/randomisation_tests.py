@@ -243,9 +243,8 @@ class _PartTests:
         self.flipped = Flipped(np.ones(grid.shape[1]), z)
         # Of so few every way to flip is looked at, which costs less than the random ones.
         is_rare = differing <= int(np.log2(count + 1))
-        for column in np.flatnonzero(is_rare & (differing > 0)):
-            exact = _exact_p(grid[grid[:, column] != 0, column], slack[column])
-            self.flipped.p[column] = exact
+        for column in np.flatnonzero(is_rare):
+            self.flipped.p[column] = _exact_p(grid[grid[:, column] != 0, column], slack[column])
         # A column without a difference has p = 1 whatever is flipped, and is in no product.
         self.live = np.flatnonzero(differing)
         self.many = np.flatnonzero(~is_rare[self.live])

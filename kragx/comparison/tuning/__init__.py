@@ -1,10 +1,11 @@
 """Tuning: which setting of a grid to take, how sure that is, and what each axis does."""
 
 from kragx.comparison.tuning.choosing import (
-    Tried as Tried,
     as_measured as as_measured,
     costs_of as costs_of,
+    drawn as drawn,
     first_that_chooses as first_that_chooses,
+    halved as halved,
     tuned as tuned,
     tuning_of as tuning_of,
 )
@@ -19,7 +20,6 @@ from kragx.comparison.tuning.grid import (
     spread as spread,
     value_label as value_label,
 )
-from kragx.comparison.tuning.rules import Rules as Rules, drawn as drawn, halved as halved
 from kragx.comparison.tuning.tuning import (
     SHOWN as SHOWN,
     Curve,

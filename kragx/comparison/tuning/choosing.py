@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
-from statistics import fmean, median
+from itertools import accumulate
+from math import sqrt
+from statistics import NormalDist, fmean, median
 
 import numpy as np
 
 from kragx.comparison import Failures, Settings, sliced
+from kragx.comparison.estimates import definition_of
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import (
     LEAST,
@@ -17,15 +21,17 @@ from kragx.comparison.statistics import (
     Rows,
     behind_best,
     deciding,
+    mean_intervals,
     sign_flip_p,
 )
 from kragx.comparison.statistics.evidence import linearised, of_rows, signed, weighted_means
 from kragx.comparison.tuning.grid import Setting, value_label
-from kragx.comparison.tuning.rules import Rules, drawn, excess, halved
-from kragx.comparison.tuning.tuning import Curve, HeldOut, Point, SettingResult, Tuning, Verdict
+from kragx.comparison.tuning.tuning import Curve, HeldOut, Point, SettingResult, Tuning
 from kragx.data import GoldDataset, Run, tokenizer
 from kragx.evaluation.evaluation import Evaluation
+from kragx.ground.json_values import to_jsonable
 from kragx.metrics import Bools, Floats, MetricSpec, parse
+from kragx.metrics.intervals import student_t, with_exact_limits
 
 _ALIKE = 0.05
 """Sizes and times that differ by less, as a share of the smaller, are equal."""
@@ -33,9 +39,11 @@ _ALIKE = 0.05
 _LEAST_SECONDS = 0.001
 """Times that differ by less are equal."""
 
-
 Costs = tuple[float | None, float | None]
 """The tokens of a question's documents, and what it took in seconds; None where not known."""
+
+Questions = tuple[Floats, Floats | None]
+"""(n, m) the values of some questions under each setting, and (n) what the questions weigh."""
 
 
 def costs_of(runs: Mapping[str, Run], spec: object = None) -> dict[str, Costs]:
@@ -58,40 +66,6 @@ def costs_of(runs: Mapping[str, Run], spec: object = None) -> dict[str, Costs]:
         sizes = (sum(map(size, of_question)) for of_question in texts if is_known)
         costs[name] = fmean(sizes) if is_known else None, median(times) if times else None
     return costs
-
-
-@dataclass(frozen=True)
-class Tried:
-    """A setting and what it came to.
-
-    Attributes:
-        setting: which.
-        name: as results call it.
-        values: (q) the metric of each question; NaN where there is none.
-        tokens: of the retrieved texts of a question, their mean; None where texts are not known.
-        seconds: the median of what a question took; None where that was not measured.
-        failed: why it is not compared; empty where it is.
-    """
-
-    setting: Setting
-    name: str
-    values: Floats
-    tokens: float | None = None
-    seconds: float | None = None
-    failed: str = ""
-
-    @property
-    def result(self) -> SettingResult:
-        """What is known of it without the others."""
-        has_value = not np.isnan(self.values).all()
-        return SettingResult(
-            self.name,
-            self.setting.of,
-            dict(self.setting.values),
-            tokens=self.tokens,
-            seconds=self.seconds,
-            failed=self.failed or ("" if has_value else "no question has a value"),
-        )
 
 
 def tuning_of(
@@ -124,10 +98,11 @@ def tuning_of(
         by_id = dict(zip(scores.query_ids, scores.values[measured].tolist()))
         values = np.array([by_id.get(query_id, np.nan) for query_id in first.query_ids])
         why, name = failed.get(scores.name, ""), scores.name
-        tried.append(Tried(settings[name], name, values, *costs[name], why))
-    rules = Rules.of(measured, first.match_name, *statistics.resampling)
+        tried.append(SettingResult(settings[name], name, values, *costs[name], why))
     halves = _halves(dataset, slices, first.query_ids, statistics.seed)
-    return tuned(tried, rules, halves=halves, weights=first.weights)
+    return tuned(
+        tried, measured, statistics, first.match_name, halves=halves, weights=first.weights
+    )
 
 
 def as_measured(metric: str, evaluation: Evaluation) -> str:
@@ -167,8 +142,10 @@ def first_that_chooses(specs: Iterable[MetricSpec]) -> MetricSpec | None:
 
 
 def tuned(
-    tried: Sequence[Tried],
-    rules: Rules,
+    tried: Sequence[SettingResult],
+    metric: str,
+    statistics: Settings,
+    match: str = "",
     *,
     halves: tuple[Rows, Rows] | None = None,
     weights: Floats | None = None,
@@ -185,76 +162,66 @@ def tuned(
 
     Args:
         tried: the settings; those that failed are named and not compared: nothing is told of them.
-        rules: how they are compared.
+        metric: by which they are compared.
+        statistics: confidence, resamples and seed.
+        match: names the matcher.
         halves: the questions that choose and those that are held out; None to draw them.
         weights: (q) for how many asks each question stands; None where all are alike.
     """
-    compared = [trial for trial in tried if not trial.result.failed]
-    n = max((len(trial.values) for trial in tried), default=0)
-    values = np.array([trial.values for trial in compared]).reshape(len(compared), n).T.copy()
+    tried = [
+        replace(result, failed=result.failed or "no question has a value")
+        if np.isnan(result.scores).all()
+        else result
+        for result in tried
+    ]
+    compared = [result for result in tried if not result.failed]
+    failed = tuple(result for result in tried if result.failed)
+    tuning = Tuning(match, metric, statistics, settings=failed)
+    if not compared:
+        return tuning
+    values = np.stack([result.scores for result in compared], axis=1)
     # A setting that has no value somewhere would be compared on easier questions.
     whole: Bools = np.asarray(~np.isnan(values).any(axis=1))
-    lot = [None] * n
-    first, second = halved(drawn(lot, rules.seed), lot) if halves is None else halves
+    lot = [None] * len(values)
+    first, second = halved(drawn(lot, statistics.seed), lot) if halves is None else halves
     choosing, held_out, every = (
         (values[rows], of_rows(weights, rows))
         for rows in (first[whole[first]], second[whole[second]], np.flatnonzero(whole))
     )
-    base = Tuning(
-        match=rules.match,
-        metric=rules.metric,
-        better=rules.better,
-        confidence=rules.confidence,
-        seed=rules.seed,
-        n_choosing=len(choosing[0]) if compared else 0,
-        n_held_out=len(held_out[0]) if compared else 0,
-        verdict="none",
-        take=None,
-        best=None,
-        settings=tuple(trial.result for trial in tried if trial.result.failed),
-        held_out=None,
-        curves=(),
-    )
-    if not compared or not base.n_choosing:
-        return base
-    results = _results(compared, rules, choosing, held_out, every)
-    means = weighted_means(rules.sign * choosing[0], choosing[1])
-    best = int(np.argmax(means))
-    ranked = sorted(range(len(results)), key=lambda place: -means[place])
-    base = replace(
-        base,
-        settings=(*(results[place] for place in ranked), *base.settings),
-        best=compared[best].name,
-        curves=tuple(curves_of([trial.setting for trial in compared], *every, rules)),
-    )
-    n_needed = max(deciding(rules.alpha, rules.resamples) or 0, LEAST)
-    if len(compared) > 1 and (base.n_choosing < n_needed or not base.n_held_out):
-        return replace(base, verdict="too_few")
-    return _chosen(base, compared, means, best, held_out, rules)
-
-
-Questions = tuple[Floats, Floats | None]
-"""(n, m) the values of some questions under each setting, and (n) what the questions weigh."""
+    tuning = replace(tuning, n_choosing=len(choosing[0]), n_held_out=len(held_out[0]))
+    return _chosen(tuning, compared, choosing, held_out, every) if tuning.n_choosing else tuning
 
 
 def _chosen(
-    base: Tuning,
-    compared: Sequence[Tried],
-    means: Floats,
-    best: int,
+    tuning: Tuning,
+    compared: Sequence[SettingResult],
+    choosing: Questions,
     held_out: Questions,
-    rules: Rules,
+    every: Questions,
 ) -> Tuning:
     """The simplest of those that cannot be told from the best, unless those held out refute it."""
+    statistics = tuning.statistics
+    means = weighted_means(tuning.sign * choosing[0], choosing[1])
+    results = _results(tuning, compared, choosing, held_out, every)
+    best, n = int(np.argmax(means)), len(results)
+    tuning = replace(
+        tuning,
+        settings=(*(results[row] for row in np.argsort(-means, kind="stable")), *tuning.settings),
+        best=results[best].name,
+        curves=tuple(_curves(tuning, compared, every)),
+    )
+    n_needed = max(deciding(statistics.alpha, statistics.resamples) or 0, LEAST)
+    if n > 1 and (tuning.n_choosing < n_needed or not tuning.n_held_out):
+        return replace(tuning, verdict="too_few")
     # Uncorrected on purpose: the best is tested too, and stays with the level for itself.
-    apart = {result.name for result in base.settings if result.told_apart}
-    alike = [place for place, trial in enumerate(compared) if trial.name not in apart]
-    choice, n = _simplest(alike, compared, means), len(compared)
+    alike = [row for row, result in enumerate(results) if not result.told_apart]
+    choice = _simplest(alike, compared, means)
     worth, is_refuted = None, False
-    if base.n_held_out:
-        worth, is_refuted = _held_out(held_out, choice, best, compared[choice].name, rules)
-    verdict: Verdict = (
-        "refuted"
+    if tuning.n_held_out:
+        worth, is_refuted = _held_out(tuning, held_out, choice, best, compared[choice].name)
+    return replace(
+        tuning,
+        verdict="refuted"
         if is_refuted
         else "only"
         if n == 1
@@ -262,152 +229,218 @@ def _chosen(
         if len(alike) == n
         else "best"
         if choice == best
-        else "simplest"
+        else "simplest",
+        take=compared[best if is_refuted else choice].name,
+        held_out=worth,
     )
-    take = compared[best if is_refuted else choice].name
-    return replace(base, verdict=verdict, take=take, held_out=worth)
 
 
 def _results(
-    compared: Sequence[Tried],
-    rules: Rules,
+    tuning: Tuning,
+    compared: Sequence[SettingResult],
     choosing: Questions,
     held_out: Questions,
     every: Questions,
 ) -> list[SettingResult]:
     """What each setting came to, held against the others."""
-    front = _front(weighted_means(rules.sign * every[0], every[1]), compared)
-    behind = behind_best(
-        rules.sign * choosing[0], rules.resamples, rules.seed, weights=choosing[1]
-    ).tolist()
-    held_means: list[float | None] = [None] * len(compared)
-    if len(held_out[0]):
-        held_means = weighted_means(*held_out).tolist()
+    statistics, values = tuning.statistics, tuning.sign * choosing[0]
+    front = _front(weighted_means(tuning.sign * every[0], every[1]), compared)
+    behind = behind_best(values, statistics.resamples, statistics.seed, weights=choosing[1])
+    held_out_means = weighted_means(*held_out) if tuning.n_held_out else [None] * len(compared)
+    columns = zip(_means(tuning, *choosing), to_jsonable(held_out_means), behind.tolist(), front)
     return [
         replace(
-            trial.result,
+            result,
             mean=mean,
             low=low,
             high=high,
-            held_out=held_means[place],
-            p=behind[place] if len(compared) > 1 else None,
-            told_apart=behind[place] <= rules.alpha,
-            on_front=front[place],
+            held_out=held_out_mean,
+            p=p if len(compared) > 1 else None,
+            told_apart=p <= statistics.alpha,
+            on_front=bool(is_on_front),
         )
-        for place, (trial, (mean, low, high)) in enumerate(zip(compared, rules.means(*choosing)))
+        for result, ((mean, low, high), held_out_mean, p, is_on_front) in zip(compared, columns)
     ]
 
 
+def _means(
+    tuning: Tuning, values: Floats, weights: Floats | None
+) -> list[tuple[float, float | None, float | None]]:
+    """Each column's mean with the ends of its interval, None without one."""
+    definition, statistics, n = definition_of(tuning.metric), tuning.statistics, values.shape[1]
+    ends = mean_intervals(values, [definition.limits] * n, *statistics.resampling, weights=weights)
+    nothing = np.zeros(n, int), np.zeros((2, n))  # what is not known is no value here
+    kinds = [definition.interval] * n
+    ends = with_exact_limits(ends, values, kinds, *nothing, statistics.confidence, weights=weights)
+    rows = to_jsonable(np.stack([weighted_means(values, weights), *ends], axis=1))
+    return [(mean, low, high) for mean, low, high in rows]
+
+
 def _held_out(
-    questions: Questions, choice: int, best: int, name: str, rules: Rules
+    tuning: Tuning, questions: Questions, choice: int, best: int, name: str
 ) -> tuple[HeldOut, bool]:
     """What the setting to take is worth on questions that had no part in choosing it.
 
     A simpler one than the best, of this name, is tested there; and whether that refutes it.
     """
-    values, weights = questions
-    lead = rules.sign * (values[:, choice] - values[:, best])
+    (values, weights), statistics, sign = questions, tuning.statistics, tuning.sign
+    lead = sign * (values[:, choice] - values[:, best])
     (by,) = weighted_means(lead[:, None], weights).tolist()
     terms = np.stack([*signed([lead], weights)], axis=1)
-    (p,) = sign_flip_p(terms, rules.resamples, rules.seed).tolist()
+    (p,) = sign_flip_p(terms, statistics.resamples, statistics.seed).tolist()
     # The half that had no part in choosing says that the simpler one is worse: then the best is
     # taken after all.
-    is_refuted = bool(by < 0 and p <= rules.alpha)
+    is_refuted = bool(by < 0 and p <= statistics.alpha)
     column = values[:, [best if is_refuted else choice]]
-    ((mean, low, high),) = rules.means(column, weights)
+    ((mean, low, high),) = _means(tuning, column, weights)
     if choice == best:
         return HeldOut(mean, low, high), False
-    pair = linearised(np.stack([rules.sign * column[:, 0], lead], axis=1), weights)
-    by_test = excess(pair[:, 0], pair[:, 1], rules.confidence, kept=not is_refuted)
+    pair = linearised(np.stack([sign * column[:, 0], lead], axis=1), weights)
+    by_test = excess(pair[:, 0], pair[:, 1], statistics.confidence, kept=not is_refuted)
     # The end on the flattering side stays, so that both means lie between.
-    lowest, greatest = rules.range or (-np.inf, np.inf)
-    if rules.better == "higher":
+    lowest, greatest = definition_of(tuning.metric).limits or (-np.inf, np.inf)
+    if tuning.better == "higher":
         low = None if low is None else max(low - by_test, lowest)
     else:
         high = None if high is None else min(high + by_test, greatest)
-    mean, difference = mean - rules.sign * by_test, rules.sign * by
-    return HeldOut(mean, low, high, name, difference, p, by_test), is_refuted
+    return HeldOut(mean - sign * by_test, low, high, name, sign * by, p, by_test), is_refuted
 
 
-def _costs(compared: Sequence[Tried]) -> list[tuple[list[float], float]]:
-    """Context and times, as far as they are known of all, with what makes no difference."""
+def _costs(compared: Sequence[SettingResult]) -> list[tuple[Floats, float]]:
+    """(m) context and times, as far as they are known of all, with what makes no difference."""
     sizes = (
-        ([trial.tokens for trial in compared], TOLERANCE),
-        ([trial.seconds for trial in compared], _LEAST_SECONDS),
+        ([result.tokens for result in compared], TOLERANCE),
+        ([result.seconds for result in compared], _LEAST_SECONDS),
     )
-    complete = (([size for size in costs if size is not None], slack) for costs, slack in sizes)
-    return [(costs, slack) for costs, slack in complete if len(costs) == len(compared)]
+    return [(np.array(costs, np.float64), slack) for costs, slack in sizes if None not in costs]
 
 
-def _simplest(alike: Sequence[int], compared: Sequence[Tried], means: Floats) -> int:
+def _simplest(alike: Sequence[int], compared: Sequence[SettingResult], means: Floats) -> int:
     """Which of some settings is the simplest; of what is equal in all, the better one."""
-    places = list(alike)
+    places = np.array(alike)
     # Each cost narrows the choice further; what is larger by no more than `_ALIKE` stays.
-    for sizes, slack in _costs([compared[place] for place in alike]):
-        size_of = dict(zip(alike, sizes))
-        smallest = min(size_of[place] for place in places)
-        limit = max(smallest * (1 + _ALIKE), smallest + slack)
-        places = [place for place in places if size_of[place] <= limit]
-    return min(places, key=lambda place: (compared[place].setting.places, -means[place]))
+    for costs, slack in _costs([compared[place] for place in alike]):
+        sizes = costs[np.isin(alike, places)]
+        smallest = sizes.min()
+        places = places[sizes <= max(smallest * (1 + _ALIKE), smallest + slack)]
+    return int(min(places, key=lambda place: (compared[place].setting.places, -means[place])))
 
 
-def _front(quality: Floats, compared: Sequence[Tried]) -> list[bool]:
-    """Which settings no other is at least as good as in all, and better in something.
+def _front(quality: Floats, compared: Sequence[SettingResult]) -> Bools:
+    """(m) which settings no other is at least as good as in all, and better in something.
 
     What is not known of all counts for nothing; times within a millisecond are equal.
     """
-    goods = [
-        (quality, TOLERANCE),
-        *((-np.array(values), slack) for values, slack in _costs(compared)),
-    ]
+    goods = [(quality, TOLERANCE), *((-costs, slack) for costs, slack in _costs(compared))]
     # (goods, m, m): how far each setting is ahead of each other one in each good.
     leads = np.stack([values[:, None] - values for values, _ in goods])
     slack = np.array([slack for _, slack in goods])[:, None, None]
     # Not worse in anything by more than what makes no difference, and better in something by more.
-    dominates = np.all(leads >= -slack, axis=0) & np.any(leads > slack, axis=0)
-    return list(map(bool, ~np.any(dominates, axis=0)))
+    dominates: Bools = np.all(leads >= -slack, axis=0) & np.any(leads > slack, axis=0)
+    front: Bools = ~np.any(dominates, axis=0)
+    return front
 
 
-def curves_of(
-    compared: Sequence[Setting], values: Floats, weights: Floats | None, rules: Rules
-) -> Iterator[Curve]:
+def _curves(tuning: Tuning, compared: Sequence[SettingResult], every: Questions) -> Iterator[Curve]:
     """The curve of each axis with several values, over all settings.
 
     A point is the mean, over questions, of the mean of the settings with that value. Only settings
     whose counterparts at every other value of the axis are there too take part, so that points
     differ by the axis alone.
+    """
+    # For each axis, by the places on the other ones, the columns by the place on this one.
+    axes: dict[tuple[str, str], dict[tuple[int, ...], dict[int, int]]] = {}
+    labels: dict[tuple[str, str], dict[int, str]] = {}
+    for column, setting in enumerate(result.setting for result in compared):
+        for number, (axis, value) in enumerate(setting.values.items()):
+            key, place = (setting.of, axis), setting.places[number]
+            rest = (*setting.places[:number], *setting.places[number + 1 :])
+            axes.setdefault(key, {}).setdefault(rest, {})[place] = column
+            labels.setdefault(key, {})[place] = value_label(value)
+    for key, columns_of in axes.items():
+        places = sorted(labels[key])  # as the grid has them, whichever setting came first
+        matched = [columns for columns in columns_of.values() if len(columns) == len(places)]
+        if len(places) < 2 or not matched:
+            continue
+        groups = ([columns[place] for columns in matched] for place in places)
+        means = np.stack([every[0][:, group].mean(axis=1) for group in groups], axis=1)
+        rows = zip(places, _means(tuning, means, every[1]))
+        points = (Point(labels[key][place], *row, len(matched)) for place, row in rows)
+        yield Curve(*key, tuple(points))
+
+
+def drawn(strata: Sequence[Hashable], seed: int) -> Rows:
+    """(q) the positions of questions in an order drawn by lot, each beginning of which is fair.
+
+    However many are taken from its start, each stratum has about the share that it has of all.
 
     Args:
-        compared: the settings.
-        values: (q, m) of each; none missing.
-        weights: (q); None where all are alike.
-        rules: how means are made.
+        strata: (q) what each question belongs to; all equal where there are no slices.
+        seed: the same seed gives the same order.
     """
-    # By their labels: values may be lists or mappings, which are no keys.
-    axes: dict[tuple[str, str], dict[str, int]] = {}
-    for setting in compared:
-        for place, (axis, value) in zip(setting.places, setting.values.items()):
-            axes.setdefault((setting.of, axis), {})[value_label(value)] = place
-    for (name, axis), place_of in axes.items():
-        # As the grid has them, whichever setting came first.
-        labels = sorted(place_of, key=place_of.__getitem__)
-        matched = _matched(compared, name, axis, labels)
-        if len(labels) < 2 or not len(values) or not matched:
-            continue
-        columns = ([columns[label] for columns in matched] for label in labels)
-        means = np.stack([values[:, places].mean(axis=1) for places in columns], axis=1)
-        rows = zip(labels, rules.means(means, weights))
-        points = (Point(label, *mean, len(matched)) for label, mean in rows)
-        yield Curve(name, axis, tuple(points))
+    # The lot does not depend on strata: with other slices each question keeps its number.
+    rng = np.random.default_rng(seed)
+    lot, share = rng.random(len(strata)), np.empty(len(strata))
+    rows_of: dict[Hashable, list[int]] = {}
+    for row, stratum in enumerate(strata):
+        rows_of.setdefault(stratum, []).append(row)
+    for rows in map(np.array, rows_of.values()):
+        shift = rng.random()  # or small strata would all begin at the same place
+        share[rows[np.argsort(lot[rows])]] = (np.arange(len(rows)) + shift) / len(rows)
+    return np.lexsort((lot, share))
 
 
-def _matched(
-    compared: Sequence[Setting], name: str, axis: str, labels: Sequence[str]
-) -> list[Mapping[str, int]]:
-    """For each choice of the other axes the columns by the value of this one, if all are there."""
-    rest: dict[tuple[tuple[str, str], ...], dict[str, int]] = {}
-    for column, setting in enumerate(compared):
-        named = {name: value_label(value) for name, value in setting.values.items()}
-        if setting.of == name and (label := named.pop(axis, None)) is not None:
-            rest.setdefault(tuple(named.items()), {})[label] = column
-    return [columns for columns in rest.values() if columns.keys() == {*labels}]
+def halved(order: Rows, strata: Sequence[Hashable]) -> tuple[Rows, Rows]:
+    """The questions that choose and those that are held out; of an odd number one more chooses.
+
+    Within each stratum they take turns, and of odd ones the first gives one more to either side by
+    turns: of two equal strata, which take turns in `order`, neither side would else see but one.
+    """
+    sizes = Counter(strata)
+    odd = accumulate((size % 2 for size in sizes.values()), initial=0)
+    turn = {stratum: before % 2 for stratum, before in zip(sizes, odd)}
+    sides: tuple[list[int], list[int]] = ([], [])
+    for row in order.tolist():
+        sides[turn[strata[row]]].append(row)
+        turn[strata[row]] ^= 1
+    return np.array(sides[0], np.intp), np.array(sides[1], np.intp)
+
+
+def excess(values: Floats, lead: Floats, confidence: float, *, kept: bool) -> float:
+    """How much a setting's mean owes to having passed a test on the same questions.
+
+    The simpler setting stays unless it is told to be worse, so where it stays it is likely to have
+    been lucky, and where it goes the other was: leads are drawn from one side of a line only. The
+    likeliest true lead, given that side, is nearer to it; the mean goes with the lead as their
+    values do.
+
+    Args:
+        values: (n) of the setting that is taken, the higher the better.
+        lead: (n) of the simpler setting over the best: their difference, the higher the better.
+        confidence: of the test.
+        kept: whether the simpler one stays.
+
+    Returns:
+        What to take off the mean, at least 0; 0 where the lead does not vary.
+
+    Source: H. Zhong, R. Prentice, Bias-reduced estimators and confidence intervals for odds ratios
+    in genome-wide association studies, Biostatistics 9, 2008 (the conditional likelihood of what
+    passed a test).
+    """
+    n = len(lead)
+    spread = float(lead.std(ddof=1)) / sqrt(n) if n > 1 else 0.0
+    if spread <= TOLERANCE:
+        return 0.0
+    normal = NormalDist()
+    line, observed = student_t((1 + confidence) / 2, n - 1), float(lead.mean()) / spread
+    # One that stays is no further behind than the line; one that goes is behind, as the other was
+    # best. Which lead is the likeliest is found by halving between these ends.
+    low, high = (-line, max(observed, -line)) if kept else (min(observed, -line), 0.0)
+    target, side = (high, 1) if kept else (low, -1)
+    for _ in range(60):
+        middle = (low + high) / 2
+        beyond = side * normal.pdf(line + middle) / normal.cdf(side * (line + middle))
+        low, high = (middle, high) if middle + beyond < target else (low, middle)
+    slope = float(np.cov(values, lead)[0, 1]) / (n * spread**2)
+    likeliest = low if kept else high
+    return round(max(0.0, slope * spread * (observed - likeliest)), 12)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-from kragx.comparison import Comparison
+from kragx.comparison import Comparison, Settings, direction
 from kragx.comparison.advice import Recommendation
 from kragx.comparison.statistics import TOLERANCE
+from kragx.comparison.tuning.grid import Setting
+from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import (
     Cell,
     Heading,
@@ -22,6 +24,7 @@ from kragx.ground.printing import (
     number,
     visible,
 )
+from kragx.metrics import Floats
 
 
 @dataclass(frozen=True)
@@ -105,36 +108,48 @@ none      no setting has values that can be compared
 
 @dataclass(frozen=True)
 class SettingResult:
-    """One setting.
+    """One setting, and what it came to.
 
     Attributes:
+        setting: which.
         name: as the retriever is called in all results.
-        of: whose grid it is of.
-        values: its value on each axis.
+        scores: (q) the metric of each question; NaN where there is none.
+        tokens: of the retrieved texts of a question, their mean; None where texts are not known.
+        seconds: the median of what a question took; None where that was not measured.
+        failed: why it is not compared; empty where it is.
         mean, low, high: over the questions that choose; None where there is none.
         held_out: the mean over the questions held out; None where there is none.
         p: of the hypothesis that no other setting is better, on the questions that choose.
         told_apart: whether it was told from the best.
-        tokens: of the retrieved texts of a question, their mean; None where texts are not known.
-        seconds: the median of what a question took; None where that was not measured.
         on_front: whether no other is at least as good in quality, context and time and better in
             one of them.
-        failed: why it is not compared; empty where it is.
     """
 
+    setting: Setting = field(repr=False, metadata=HIDDEN)
     name: str
-    of: str
-    values: Mapping[str, Any]
+    scores: Floats = field(repr=False, compare=False, metadata=HIDDEN)
+    tokens: float | None = None
+    seconds: float | None = None
+    failed: str = ""
     mean: float | None = None
     low: float | None = None
     high: float | None = None
     held_out: float | None = None
     p: float | None = None
     told_apart: bool = False
-    tokens: float | None = None
-    seconds: float | None = None
     on_front: bool = False
-    failed: str = ""
+
+    also_plain: ClassVar[tuple[str, ...]] = ("of", "values")
+
+    @property
+    def of(self) -> str:
+        """Whose grid it is of."""
+        return self.setting.of
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """Its value on each axis."""
+        return self.setting.values
 
 
 @dataclass(frozen=True)
@@ -171,9 +186,7 @@ class Tuning(Result):
     Attributes:
         match: names the matcher.
         metric: what is compared.
-        better: its direction.
-        confidence: of all that is said.
-        seed: of the lot.
+        statistics: confidence of all that is said, resamples, and seed of the lot.
         n_choosing, n_held_out: how many questions of each kind have a value for every setting.
         verdict: what the choice rests on.
         take: the setting to take; None where nothing can be said.
@@ -185,19 +198,40 @@ class Tuning(Result):
 
     match: str
     metric: str
-    better: Literal["higher", "lower"]
-    confidence: float
-    seed: int
-    n_choosing: int
-    n_held_out: int
-    verdict: Verdict
-    take: str | None
-    best: str | None
-    settings: tuple[SettingResult, ...]
-    held_out: HeldOut | None
-    curves: tuple[Curve, ...]
+    statistics: Settings = field(metadata=HIDDEN)
+    n_choosing: int = 0
+    n_held_out: int = 0
+    verdict: Verdict = "none"
+    take: str | None = None
+    best: str | None = None
+    settings: tuple[SettingResult, ...] = ()
+    held_out: HeldOut | None = None
+    curves: tuple[Curve, ...] = ()
 
-    also_plain: ClassVar[tuple[str, ...]] = ("sentence", "n_candidates", "n_settings", "n_failed")
+    also_plain: ClassVar[tuple[str, ...]] = (
+        *("better", "confidence", "seed"),
+        *("sentence", "n_candidates", "n_settings", "n_failed"),
+    )
+
+    @property
+    def better(self) -> Literal["higher", "lower"]:
+        """The metric's direction."""
+        return "lower" if direction(self.metric) == "lower" else "higher"
+
+    @property
+    def sign(self) -> float:
+        """What makes higher values the better ones."""
+        return -1.0 if self.better == "lower" else 1.0
+
+    @property
+    def confidence(self) -> float:
+        """Of all that is said."""
+        return self.statistics.confidence
+
+    @property
+    def seed(self) -> int:
+        """Of the lot."""
+        return self.statistics.seed
 
     @property
     def n_candidates(self) -> int:
@@ -221,26 +255,22 @@ class Tuning(Result):
     @property
     def sentence(self) -> str:
         """Which to take, and how sure that is."""
-        failures = message(
-            "1 setting failed, and is not compared."
-            if self.n_failed == 1
-            else "{n} settings failed, and are not compared.",
-            n=self.n_failed,
-        )
-        is_open = self.verdict in ("none", "too_few")
-        further = () if is_open else (self._worth, self._test, failures if self.n_failed else "")
-        return joined(" ", (self._choice, *further))
-
-    @property
-    def _choice(self) -> str:
-        verdict, alike = self.verdict, self.n_candidates
-        if verdict == "none":
+        if self.verdict == "none":
             return message("No setting can be taken: none has values that can be compared.")
-        if verdict == "too_few":
+        if self.verdict == "too_few":
             return message(
                 "Cannot tell: too few questions to choose by for any difference, {n}.",
                 n=self.n_choosing,
             )
+        failures = message(
+            "Failed, and not compared: {n} of {of} settings.", n=self.n_failed, of=self.n_settings
+        )
+        pieces = self._choice, self._worth, self._test, failures if self.n_failed else ""
+        return joined(" ", pieces)
+
+    @property
+    def _choice(self) -> str:
+        verdict, alike = self.verdict, self.n_candidates
         return message(
             "Take {take}: no other can be compared."
             if verdict == "only"

@@ -102,7 +102,7 @@ def test_by_hand(run, kragx):
     assert one["points"][1]["estimates"]["mrr@5"] == written
     first, loss, same = one["steps"]
     assert first is None
-    assert (loss["since"], loss["breaks"]) == ("b", {})
+    assert (loss["since"], loss["breaks"]) == ("b", [])
     assert loss["changes"] == [{"name": "args.lost", "before": 0, "after": 20}]
     assert same["changes"] == []
     assert [own and own["since"] for own in two["steps"]] == [None, "b", "a"]
@@ -129,28 +129,28 @@ def test_columns_that_are_empty_everywhere(run, kragx):
 
 
 @pytest.mark.parametrize(
-    ("settings", "word", "kind", "said"),
+    ("settings", "word", "said"),
     some(
         [
             (
                 ["match.threshold=0.6"],
                 "the",
-                "match",
                 "the matchers differ (threshold 0.5 and 0.6)",
             ),
-            ([], "The own", "gold", "the gold sets differ ("),
-            (["no_gold=zero"], "the", "no_gold", "queries without gold are treated differently"),
+            ([], "The own", "the gold sets differ ("),
+            (["no_gold=zero"], "the", "queries without gold are treated differently"),
         ],
         3,
     ),
 )
-def test_not_joined(run, kragx, settings, word, kind, said):
+def test_not_joined(run, kragx, settings, word, said):
     """Where numbers mean something else the line is broken, and it says why."""
     run("a")
     run("b", *settings, word=word, lost=30)
     value = kragx("history", "results", "--format", "json").json()
     for own in value["series"]:
-        assert list(own["steps"][1]["breaks"]) == [kind]
+        (why,) = own["steps"][1]["breaks"]
+        assert why.startswith(said)
     out = kragx("history", "results").out
     assert f"- 2026-01-02 09:00 b: not comparable with a: {said}" in out
     assert "┊ 0.2500" in out

@@ -4,7 +4,7 @@ from collections import Counter
 
 from hypothesis import given, strategies as st
 
-from kragx.comparison.tuning.rules import drawn, halved
+from kragx.comparison.tuning.choosing import drawn, halved
 from tests.thoroughness import examples
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kragx.comparison.tuning import Rules, Tried, settings, tuned
-from kragx.comparison.tuning.rules import excess
+from kragx.comparison import Settings
+from kragx.comparison.tuning import SettingResult, settings, tuned
+from kragx.comparison.tuning.choosing import excess
 from kragx.ground.printing.localisation import speaking
 from kragx.metrics.intervals import student_t
 
@@ -50,11 +51,11 @@ def world(rng: np.random.Generator, means: np.ndarray, n: int) -> np.ndarray:
     return np.clip(means + own, 0, 1)
 
 
-def tries(values: np.ndarray) -> list[Tried]:
+def tries(values: np.ndarray) -> list[SettingResult]:
     """Settings, the later the longer their texts."""
     grid = settings("a", {"x": [*range(values.shape[1])]})
     return [
-        Tried(own, own.name, values[:, place], 100.0 * (place + 1))
+        SettingResult(own, own.name, values[:, place], 100.0 * (place + 1))
         for place, own in enumerate(grid)
     ]
 
@@ -62,8 +63,8 @@ def tries(values: np.ndarray) -> list[Tried]:
 def test_where_lower_is_better_it_is_the_mirror():
     """One less the values, and lower better: the same choice, and one less the mean and ends."""
     values = world(np.random.default_rng(13), np.linspace(0.45, 0.55, 5), 60)
-    one = tuned(tries(values), Rules("m", resamples=500))
-    other = tuned(tries(1 - values), Rules("m", better="lower", resamples=500))
+    one = tuned(tries(values), "ndcg@10", Settings(resamples=500))
+    other = tuned(tries(1 - values), "redundancy@10", Settings(resamples=500))
     assert (one.take, one.verdict) == (other.take, other.verdict)
     assert one.held_out.shrunk_by > 0
     assert other.held_out.shrunk_by == pytest.approx(one.held_out.shrunk_by)
@@ -75,7 +76,7 @@ def test_where_lower_is_better_it_is_the_mirror():
 def test_what_was_taken_off_is_said():
     """In the sentence, in both languages; the table has the plain mean, as of every setting."""
     values = world(np.random.default_rng(13), np.linspace(0.45, 0.55, 5), 60)
-    result = tuned(tries(values), Rules("m", resamples=500))
+    result = tuned(tries(values), "ndcg@10", Settings(resamples=500))
     held = result.held_out
     assert f"held out, shrunk by {held.shrunk_by:.4f} for the test there." in result.sentence
     assert result.of(result.take).held_out == pytest.approx(held.mean + held.shrunk_by)
@@ -99,7 +100,7 @@ def test_the_held_out_mean_is_not_too_good(least, most, n):
     for seed in range(1_000):
         values = world(np.random.default_rng(10_000 + seed), means, n)
         own = tries(values)
-        result = tuned(own, Rules("m", resamples=200, seed=seed))
+        result = tuned(own, "ndcg@10", Settings(resamples=200, seed=seed))
         held, taken = result.held_out, [one.name for one in own].index(result.take)
         within = held.low <= truth[taken] <= held.high
         refuted = result.verdict == "refuted"

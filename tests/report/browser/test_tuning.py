@@ -8,7 +8,7 @@ import pytest
 from kragx import evaluate, write_html
 from kragx.comparison import Settings
 from kragx.comparison.threshold_study import sweep_of_grid
-from kragx.comparison.tuning import Rules, Setting, Tried, settings, tuned
+from kragx.comparison.tuning import Setting, SettingResult, settings, tuned
 from tests.browser import expect
 from tests.report.browser.conftest import HOSTILE, dataset, runs
 
@@ -25,7 +25,7 @@ def written(tmp_path):
         hard = rng.random(40)
         grid = settings("bm25", {"chunk_size": [*range(100, 100 + count)]})
         tried = [
-            Tried(
+            SettingResult(
                 own,
                 own.name,
                 np.clip(hard + 0.02 * place + rng.normal(0, 0.05, 40), 0, 1),
@@ -34,8 +34,10 @@ def written(tmp_path):
             )
             for place, own in enumerate(grid)
         ]
-        broken = Tried(Setting("x"), HOSTILE if hostile else "x", hard, failed="failed on 3")
-        tuning = tuned([*tried, broken], Rules("ndcg@5", "overlap", resamples=300))
+        broken = SettingResult(
+            Setting("x"), HOSTILE if hostile else "x", hard, failed="failed on 3"
+        )
+        tuning = tuned([*tried, broken], "ndcg@5", Settings(resamples=300), "overlap")
         under = [
             (own.name, {"a": 0.5 + place / 10, "b": 0.55})
             for place, own in enumerate(settings("overlap", {"threshold": [0.4, 0.6]}))
@@ -63,7 +65,7 @@ def test_the_head_says_which_to_take_and_how_sure(written, opened):
     assert f"Take {tuning.take}" in said or "Cannot tell" in said
     assert f"on the {tuning.n_choosing} questions that chose" in said
     assert "failed on 3" in said
-    assert "1 setting failed, and is not compared." in said
+    assert "Failed, and not compared: 1 of" in said
     page = opened(path=path, language="ko-KR")
     said = page.locator("section.tuning").inner_text()
     assert "어느 설정을 쓸까" in said
@@ -96,14 +98,16 @@ def test_what_failed_is_no_other_setting(opened, tmp_path):
     found = runs(gold)
     one, other = settings("bm25", {"k": [1, 2]})
     hard = np.random.default_rng(1).random(40)
-    broken = Tried(other, other.name, hard, failed="failed on 3")
-    tuning = tuned([Tried(one, one.name, hard), broken], Rules("ndcg@5", "overlap", resamples=300))
+    broken = SettingResult(other, other.name, hard, failed="failed on 3")
+    tuning = tuned(
+        [SettingResult(one, one.name, hard), broken], "ndcg@5", Settings(resamples=300), "overlap"
+    )
     path = tmp_path / "page.html"
     evaluations = [evaluate(gold, run, metrics=["ndcg@5"]) for run in found.values()]
     write_html(evaluations, path, runs=found, tunings=[tuning])
     said = " ".join(opened(path=path).locator("section.tuning").inner_text().split())
     assert "Take bm25[k=1]: no other can be compared." in said
-    assert "1 setting failed, and is not compared." in said
+    assert "Failed, and not compared: 1 of" in said
 
 
 @pytest.mark.parametrize(
@@ -115,8 +119,8 @@ def test_the_page_has_one_verdict(opened, tmp_path, language, said):
     gold = dataset()
     found = runs(gold)
     hard = np.random.default_rng(1).random(40)
-    tried = [Tried(Setting(name), name, hard) for name in found]
-    tuning = tuned(tried, Rules("ndcg@5", "overlap", resamples=300))
+    tried = [SettingResult(Setting(name), name, hard) for name in found]
+    tuning = tuned(tried, "ndcg@5", Settings(resamples=300), "overlap")
     evaluations = [evaluate(gold, run, metrics=["ndcg@5"]) for run in found.values()]
     for tunings, badges in (([], 1), ([tuning], 0)):
         path = tmp_path / f"{badges}.html"
@@ -135,10 +139,10 @@ def test_confirmed_is_what_was_tested(opened, tmp_path, means, verdict):
     found = runs(gold)
     rng = np.random.default_rng(1)
     tried = [
-        Tried(own, own.name, np.clip(mean + rng.normal(0, 0.05, 40), 0, 1))
+        SettingResult(own, own.name, np.clip(mean + rng.normal(0, 0.05, 40), 0, 1))
         for own, mean in zip(settings("bm25", {"k": [1, 2, 3]}), means)
     ]
-    tuning = tuned(tried, Rules("ndcg@5", "overlap", resamples=300))
+    tuning = tuned(tried, "ndcg@5", Settings(resamples=300), "overlap")
     assert tuning.verdict == verdict
     path = tmp_path / "page.html"
     evaluations = [evaluate(gold, run, metrics=["ndcg@5"]) for run in found.values()]
