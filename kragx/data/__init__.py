@@ -49,7 +49,7 @@ from kragx.data.runs import (
     timed_out as timed_out,
 )
 from kragx.data.searches import Search, Searches, Stage, last_stages as last_stages
-from kragx.data.source import Reading as Reading, stands_twice as stands_twice
+from kragx.data.source import Reading as Reading
 from kragx.data.text import (
     SurrogateRepair as SurrogateRepair,
     file_names as file_names,

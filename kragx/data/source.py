@@ -4,7 +4,7 @@ A source holds records, which `Reading` takes out of each kind of file, and all 
 of the `FORMATS`, recognised by its fields.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
@@ -47,12 +47,8 @@ _PIECE = 1 << 20
 _AT_ONCE = 2048
 """Records of a batch, at most: so many are read, and then matched, that caches stay warm."""
 
-
-WEIGHING = tuple(form(name) for name in STANDS_FOR for form in (str, str.title, str.upper))
-"""What a column is called that says how many asks a question stands for, or how it was drawn."""
-
-SELDOM = (FORBIDDEN, FORBIDDEN_IDS, SEARCHES)
-"""What changes how a source is evaluated that has it."""
+_SELDOM = (FORBIDDEN, FORBIDDEN_IDS, SEARCHES, *STANDS_FOR)
+"""What changes how a source is evaluated, or written, that has it."""
 
 
 @dataclass(eq=False)
@@ -128,28 +124,28 @@ class Reading:
 
     @cached_property
     def _seldom(self) -> frozenset[str] | None:
-        """Which fields that few have stand anywhere in it; None where that takes reading it."""
-        return frozenset() if self.beir else _names_in(self.source, SELDOM, self.encoding)
+        """Which of `_SELDOM` may stand anywhere in it; None where that takes reading it."""
+        source = self.source if self.beir is None else self.beir.queries
+        names = _seldom_in(source, self.encoding)
+        return None if names is None else names.union(self._columns.keys() & _SELDOM)
 
     @property
     def may_forbid(self) -> bool | None:
         """Whether anything may be forbidden in it; None where that takes reading it."""
-        if self.forbidden or self._seldom is None:
-            return bool(self.forbidden) or None
-        return not self._seldom.isdisjoint((FORBIDDEN, FORBIDDEN_IDS))
+        return bool(self.forbidden) or self._may_say(FORBIDDEN, FORBIDDEN_IDS)
 
     @property
     def may_search(self) -> bool | None:
         """Whether a question of it may have searches; None where that takes reading it."""
-        is_said = SEARCHES in self._columns
-        return is_said or (None if self._seldom is None else SEARCHES in self._seldom)
+        return self._may_say(SEARCHES)
 
     @property
-    def may_weigh(self) -> bool:
+    def may_weigh(self) -> bool | None:
         """Whether a question of it may say how many asks it stands for, or how it was drawn."""
-        is_mapped = not self._columns.keys().isdisjoint(STANDS_FOR)
-        source = self.source if self.beir is None else self.beir.queries
-        return is_mapped or _names_in(source, WEIGHING) != frozenset()
+        return self._may_say(*STANDS_FOR)
+
+    def _may_say(self, *names: str) -> bool | None:
+        return None if self._seldom is None else not self._seldom.isdisjoint(names)
 
     @property
     def is_read_once(self) -> bool:
@@ -201,14 +197,20 @@ class Reading:
                 first[query_id] = self.problems.file, line
                 return
         fields = Fields(record, self.format, self.problems, line, number)
-        place = self.problems.file, line
         for query, answer in self.format.read(fields):
             if query.id in first:
-                fields.report("query_id", stands_twice(query.id, place, first[query.id]), of=query)
+                file, before = first[query.id]
+                problem = message(
+                    "{id!r} stands twice (first in {place}); queries are joined by id, so each "
+                    "needs its own",
+                    id=query.id,
+                    place=file if before is None else f"{file}:{before}",
+                )
+                fields.report("query_id", problem, of=query)
             elif query.id:
-                first[query.id] = place
-                for name, message in contradictions(query):
-                    fields.report(name, message, of=query)
+                first[query.id] = self.problems.file, line
+                for name, wording in contradictions(query):
+                    fields.report(name, wording, of=query)
                 builder.add(line, query, answer)
 
     def _records(self) -> Iterator[tuple[int, tuple[int | None, Mapping[str, Any]]]]:
@@ -346,25 +348,6 @@ class Reading:
                 self.problems.add(line, None, problem)
 
 
-def stands_twice(query_id: str, place: _Place, first: _Place) -> str:
-    """What is wrong with an id that stood at another place (file and line) before."""
-    file, line = first
-    if line is None:
-        return message(
-            "{id!r} stands twice; queries are joined by id, so each needs its own", id=query_id
-        )
-    return message(
-        "{id!r} stands twice (first on line {line}); queries are joined by id, so each needs its "
-        "own"
-        if file == place[0]
-        else "{id!r} stands twice (first in {file}:{line}); queries are joined by id, so each "
-        "needs its own",
-        id=query_id,
-        file=file,
-        line=line,
-    )
-
-
 def contradictions(query: Query) -> Iterator[tuple[str, str]]:
     """What no number can be made of although each field is right: (field, what is wrong)."""
     golds = query.gold
@@ -457,31 +440,31 @@ def _tables(source: Any) -> Iterable[ParquetTable]:
     return [source] if isinstance(source, ParquetTable) else map(ParquetTable, files_of(source))
 
 
-def _names_in(
-    source: object, names: Collection[str], encoding: str | None = None
-) -> frozenset[str] | None:
-    """Which of some fields a source may have; None of standard input, and of what is in memory.
+def _seldom_in(source: object, encoding: str | None) -> frozenset[str] | None:
+    """Which of `_SELDOM` a source may have; None of standard input, and of what is in memory.
 
     A file is looked through once, for their names, in a small part of the time of reading it.
     """
     if _are_parquet(source):
         columns = chain.from_iterable(table.schema().names for table in _tables(source))
-        return frozenset(names).intersection(columns)
+        return frozenset(_SELDOM).intersection(map(str.lower, columns))
     if not isinstance(source, (str, Path)) or str(source) == "-":
         return None
     if not Path(source).is_file() or not Path(source).stat().st_size:
         return frozenset()
     # Whose bytes say nothing may have any.
     if encoding is not None or str(source).endswith((".gz", ".xlsx", ".xls")):
-        return frozenset(names)
-    # A text may well say "searches"; in JSON the name of a field stands in quotes.
-    quote = b"" if ending(source) in tabular.READERS else b'"'
-    name_of_bytes = {quote + name.encode() + quote: name for name in names}
-    found, before = set[str](), b""
+        return frozenset(_SELDOM)
+    # A text may well say "searches"; in JSON the name of a field stands in quotes. Of a table
+    # capitals make no difference.
+    is_table = ending(source) in tabular.READERS
+    quote = b"" if is_table else b'"'
+    name_of_bytes = {quote + name.encode() + quote: name for name in _SELDOM}
+    names, before = set[str](), b""
     # Piece by piece: of a file that is mapped whole every page would count as this process's.
     with Path(source).open("rb") as file:
         while piece := file.read(_PIECE):
-            piece = before + piece
-            found.update(name for text, name in name_of_bytes.items() if text in piece)
+            piece = before + (piece.lower() if is_table else piece)
+            names.update(name for text, name in name_of_bytes.items() if text in piece)
             before = piece[-max(map(len, name_of_bytes)) :]
-    return frozenset(found)
+    return frozenset(names)

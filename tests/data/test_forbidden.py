@@ -22,7 +22,7 @@ from kragx import (
     write_gold,
     write_results,
 )
-from kragx.data import Retrieved, Run
+from kragx.data import Reading, Retrieved, Run
 from kragx.data.gold_diff import diff_files, diff_gold
 
 RULES: dict[str, Any] = {
@@ -248,3 +248,11 @@ def test_gold_diff(tmp_path: Path) -> None:
         write_gold(GoldDataset((query,), forbidden=rules), tmp_path / f"{name}.jsonl")
     diff = diff_files(tmp_path / "old.jsonl", tmp_path / "new.jsonl")
     assert list(diff.remarks) == ["the rules that forbid documents differ"]
+
+
+def test_a_column_that_is_mapped_may_forbid(tmp_path: Path) -> None:
+    """Whatever a column is called that holds what is forbidden, it is looked at before."""
+    path = tmp_path / "gold.csv"
+    path.write_text("query_id,question,answer_passage,banned\nq1,a,b,c\n", encoding="utf-8")
+    assert Reading(path).may_forbid is False
+    assert Reading(path, columns={"forbidden_chunk_ids": "banned"}).may_forbid is True

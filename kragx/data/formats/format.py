@@ -261,7 +261,7 @@ class Fields:
             numbered = NumberedDocs(docs, self.repair)
             for name, read in readers.items():
                 values = [] if record.get(name) is None else record[name]
-                made[name] = self._cleaned(name, read, values, numbered, self.repair) or ()
+                made[name] = self._cleaned(name, read, values, numbered) or ()
         answer = partial(Retrieved, docs, seconds, error, has_list=has_list, **made)
         # Searches that contradict each other are reported; what came is kept without them.
         return self._cleaned("", answer) or Retrieved(docs, seconds, error, made["stages"])

@@ -30,7 +30,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, starmap
 from pathlib import Path
-from typing import Any
 
 from kragx.data.documents import Doc
 from kragx.data.forbidden import FORBIDDEN
@@ -161,11 +160,13 @@ def _write(
     searches: bool = False,
 ) -> None:
     if is_parquet(path):
-        # The columns of a Parquet file are settled before its first row is written.
-        forbids = any(query.forbidden is not None for query in dataset)
-        beside: dict[str, Any] = {"rules": dataset.forbidden, "searches": searches}
-        beside["weighs"] = weights_of(dataset) is not None
-        write_questions(questions, path, results=results, forbids=forbids, **beside)
+        is_said = {
+            FORBIDDEN: any(query.forbidden is not None for query in dataset),
+            **dict.fromkeys(STANDS_FOR, weights_of(dataset) is not None),
+            SEARCHES: searches,
+        }
+        beside = [name for name, flag in is_said.items() if flag]
+        write_questions(questions, path, results=results, beside=beside, rules=dataset.forbidden)
     else:
         records = starmap(question_record, questions)
         write_records(chain(rules_record(dataset.forbidden), records), path)
