@@ -216,17 +216,15 @@ def examples_gold(
                 remedy="name its key: gold='...'; an answer is no gold unless it is named",
                 value=", ".join(outputs) or "none",
             )
-        queries.append(
-            Query(
-                str(example.id),
-                text,
-                gold=as_golds(
-                    items if isinstance(items, list) else [items], SurrogateRepair(), location
-                ),
-                reference=None if reference is None else outputs.get(reference),
-                metadata=dict(getattr(example, "metadata", None) or {}),
-            )
+        golds = items if isinstance(items, list) else [items]
+        query = Query(
+            str(example.id),
+            text,
+            gold=as_golds(golds, SurrogateRepair(), location),
+            reference=None if reference is None else outputs.get(reference),
+            metadata=dict(getattr(example, "metadata", None) or {}),
         )
+        queries.append(query)
     return GoldDataset(tuple(queries), name=name)
 
 

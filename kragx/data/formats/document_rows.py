@@ -309,12 +309,12 @@ class DocumentRows:
 
     def _golds(self, documents: Iterable[_Document], number: str) -> list[dict[str, Any]]:
         """The documents that somebody has judged; each has one grade."""
-        golds: dict[object, tuple[int | None, dict[str, Any]]] = {}
+        golds: dict[str, tuple[int | None, dict[str, Any]]] = {}
         for line, cells, document in documents:
             grade = cells.get(number) if number else 1.0
             if grade is None:
                 continue
-            key = document.get("id"), document.get("text")
+            key = repr((document.get("id"), document.get("text")))
             first, gold = golds.setdefault(key, (line, {**document, "grade": grade}))
             if gold["grade"] != grade:
                 problem = message(
@@ -378,7 +378,10 @@ def _cell(name: str, cell: Any) -> Any:
         return cell_value(cell, None if name == "text" else "word", name)
     if name not in _NUMERIC:
         return str(cell).strip()
-    number = cell_value(str(cell), "number", name)
+    text = str(cell).strip()
+    if not text:  # in a list of rows, whose blank cells stand as they are
+        return None
+    number = cell_value(text, "number", name)
     return _ASKS[name](number) if name in _ASKS else number
 
 
