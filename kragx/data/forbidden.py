@@ -61,8 +61,9 @@ class Forbidden:
                 remedy="say which document must not come",
             )
         if self.text is not None and not self.text.strip():
-            problem = "an empty text; it is in every document, so it forbids everything"
-            raise DataError(problem, field="text")
+            raise DataError(
+                "an empty text; it is in every document, so it forbids everything", field="text"
+            )
         if not self.why.strip():
             raise DataError("is empty", field="why", remedy="name its kind, or leave it out")
         if (start, end) == (None, None):

@@ -217,7 +217,7 @@ def _condition(path: str, operator: str, operand: Any, zone: tzinfo | None) -> C
     if operand is None:
         raise UsageError(
             "a value is expected, not null",
-            remedy="ask for a field that lacks by {{missing: true}}",
+            remedy="ask for a field that lacks by {missing: true}",
         )
     if operator in _COMPARED:
         _check_moment(operand, zone)
@@ -241,7 +241,8 @@ def _check_moment(operand: Any, zone: tzinfo | None) -> None:
             value=shorten(operand),
         )
     if isinstance(moment, datetime) and not (zone or moment.tzinfo):
-        raise UsageError("{operand!r} has no time zone", remedy=_SAY_ZONE, operand=operand)
+        problem = message("{operand!r} has no time zone", operand=operand)
+        raise UsageError(problem, remedy=_SAY_ZONE)
 
 
 def _stated(value: Any) -> Any:
