@@ -12,7 +12,6 @@ from kragx.data.documents import (
     Doc,
     as_docs as as_docs,
     clean_number as clean_number,
-    rank_by_score as rank_by_score,
     score_record as score_record,
     value_at as value_at,
 )
@@ -23,7 +22,6 @@ from kragx.data.gold import (
     GoldDataset,
     Query,
     Turn,
-    as_turns as as_turns,
     hash_of as hash_of,
     query_hash as query_hash,
 )

@@ -24,13 +24,20 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kragx.data.forbidden import FORBIDDEN
-from kragx.data.formats.format import FORBIDDEN_IDS, RULES_KEY, question_record, unique_names
+from kragx.data.formats.format import (
+    FORBIDDEN_IDS,
+    QUESTION_FIELDS,
+    RESULT_FIELDS,
+    RULES_KEY,
+    STANDS_FOR,
+    question_record,
+    unique_names,
+)
 from kragx.data.formats.jsonl import check_unpacked, json_value, replacing, to_json
 from kragx.data.gold import Query
 from kragx.data.runs import Retrieved
 from kragx.data.search_records import SEARCHES
 from kragx.data.text import SurrogateRepair
-from kragx.data.weights import INCLUSION, WEIGHT
 from kragx.ground.errors import DataError, UsageError, inside, needing
 from kragx.ground.printing import message
 
@@ -57,9 +64,8 @@ _BATCH_ROWS = 128
 _LISTS = ("alternatives", "expected_doc_types", "metadata")  # a map without entries is a list
 _JSON = ("metadata", "stages", "history", SEARCHES)
 _IDS = ("retrieved_chunk_ids", FORBIDDEN_IDS)  # lists that others write, and kragx does not
-_OF_ANSWERS = ("retrieved", "seconds", "error", "stages", SEARCHES)
 
-SELDOM = (FORBIDDEN, WEIGHT, INCLUSION, SEARCHES)
+SELDOM = (FORBIDDEN, *STANDS_FOR, SEARCHES)
 """Columns that kragx writes only where somebody says something in them."""
 
 GROUP = 4096
@@ -190,7 +196,7 @@ def _is_nested(schema: pa.Schema, name: str) -> bool:
     items = {str(getattr(kind, "value_type", "")).partition("<")[0] for kind in lists}
     # Where all lists are empty, nothing is known of what they hold, and their items are null.
     are_nested = "struct" in items and items <= {"struct", "null"}
-    return are_nested and fields.keys() <= {*_columns(), *_IDS}
+    return are_nested and fields.keys() <= (QUESTION_FIELDS | RESULT_FIELDS).keys()
 
 
 def _without_null(value: Any, name: str = "") -> Any:
@@ -235,7 +241,7 @@ def write_questions(
         import pyarrow as pa
         from pyarrow import parquet
     rows: Iterator[dict[str, Any]] = (_row(question_record(*pair)) for pair in questions)
-    left_out = {*SELDOM}.difference(beside).union(() if results else _OF_ANSWERS)
+    left_out = {*SELDOM}.difference(beside).union(() if results else RESULT_FIELDS)
     columns = {name: kind for name, kind in _columns().items() if name not in left_out}
     schema = pa.schema(columns)
     with written_at(path) as sink, parquet.ParquetWriter(sink, schema, **OPTIONS) as file:
@@ -260,24 +266,12 @@ def _columns() -> dict[str, pa.DataType]:
     }
     forbidden = dict.fromkeys(("id", "text", "source", "why", "superseded_by"), text)
     forbidden |= dict.fromkeys(("start", "end"), pa.int64())
+    lists = {"gold": item, "retrieved": document, FORBIDDEN: forbidden}
+    kinds = {"ids": pa.list_(text), "flag": pa.bool_(), "number": number}
     return {
-        "query_id": text,
-        "query": text,
-        "gold": pa.list_(pa.struct(item)),
-        "query_type": text,
-        "expected_doc_types": pa.list_(text),
-        "answerable": pa.bool_(),
-        "reference": text,
-        "history": text,
-        "metadata": text,
-        FORBIDDEN: pa.list_(pa.struct(forbidden)),
-        WEIGHT: number,
-        INCLUSION: number,
-        "retrieved": pa.list_(pa.struct(document)),
-        "seconds": number,
-        "error": text,
-        "stages": text,
-        SEARCHES: text,
+        name: pa.list_(pa.struct(lists[name])) if name in lists else kinds.get(kind, text)
+        for name, kind in (QUESTION_FIELDS | RESULT_FIELDS).items()
+        if name not in _IDS
     }
 
 
