@@ -53,7 +53,7 @@ from kragx.app import config
 from kragx.app.commands.main import main
 from kragx.app.pipeline import run
 from kragx.data.documents import doc_record
-from kragx.data.formats.format import question_record
+from kragx.data.formats.format import STANDS_FOR, question_record
 from kragx.data.formats.parquet import write_questions
 from kragx.data.formats.trec import write_qrels
 from kragx.evaluation import parts as part
@@ -644,7 +644,7 @@ def parquet_folder(content: Content, folder: Path) -> Path:
     (folder / "many").mkdir()
     for number in range(3):
         own = rows[len(rows) * number // 3 : len(rows) * (number + 1) // 3]
-        write_questions(own, folder / "many" / f"{number}.parquet", weighs=True)
+        write_questions(own, folder / "many" / f"{number}.parquet", beside=STANDS_FOR)
     return folder / "many"
 
 

@@ -12,7 +12,6 @@ from kragx.data.documents import (
     Doc,
     as_docs as as_docs,
     clean_number as clean_number,
-    rank_by_score as rank_by_score,
     score_record as score_record,
     value_at as value_at,
 )
@@ -23,7 +22,6 @@ from kragx.data.gold import (
     GoldDataset,
     Query,
     Turn,
-    as_turns as as_turns,
     hash_of as hash_of,
     query_hash as query_hash,
 )
@@ -49,7 +47,7 @@ from kragx.data.runs import (
     timed_out as timed_out,
 )
 from kragx.data.searches import Search, Searches, Stage, last_stages as last_stages
-from kragx.data.source import Reading as Reading, stands_twice as stands_twice
+from kragx.data.source import Reading as Reading
 from kragx.data.text import (
     SurrogateRepair as SurrogateRepair,
     file_names as file_names,

@@ -11,7 +11,6 @@ from typing import Any
 from kragx.data.documents import clean_each, clean_id, clean_text, present
 from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, inside, nearest, shorten
-from kragx.ground.printing import message
 
 FORBIDDEN = "forbidden"
 """The kind of what says no other, and the name of the field."""
@@ -56,49 +55,29 @@ class Forbidden:
 
     def __post_init__(self) -> None:
         start, end = self.start, self.end
-        has_place = (start, end) != (None, None)
-        is_stretch = start is not None and end is not None and 0 <= start < end
-        mistakes = (
-            (
-                self.id is None and self.text is None and self.source is None,
-                "",
-                message("a forbidden item needs 'id', 'text' or 'source'; this one has none"),
-                message("say which document must not come"),
-            ),
-            (
-                self.text is not None and not self.text.strip(),
-                "text",
-                message("an empty text; it is in every document, so it forbids everything"),
-                "",
-            ),
-            (
-                not self.why.strip(),
-                "why",
-                message("is empty"),
-                message("name its kind, or leave it out"),
-            ),
-            (
-                has_place and self.source is None,
-                "source",
-                message("missing beside 'start' and 'end'"),
-                "",
-            ),
-            (
-                has_place and not is_stretch,
-                "start" if start is None else "end",
-                message("{start!r} to {end!r} is no stretch of a source", start=start, end=end),
-                message("give both in characters, the start from 0 and the end behind it"),
-            ),
-            (
-                self.superseded_by is not None and self.superseded_by == self.id,
-                "superseded_by",
-                message("{id!r} cannot take its own place", id=self.id),
-                message("name the newer document"),
-            ),
-        )
-        for is_wrong, field, problem, remedy in mistakes:
-            if is_wrong:
-                raise DataError(problem, field=field, remedy=remedy)
+        if self.id is None and self.text is None and self.source is None:
+            raise DataError(
+                "a forbidden item needs 'id', 'text' or 'source'; this one has none",
+                remedy="say which document must not come",
+            )
+        if self.text is not None and not self.text.strip():
+            raise DataError(
+                "an empty text; it is in every document, so it forbids everything", field="text"
+            )
+        if not self.why.strip():
+            raise DataError("is empty", field="why", remedy="name its kind, or leave it out")
+        if (start, end) == (None, None):
+            return
+        if self.source is None:
+            raise DataError("missing beside 'start' and 'end'", field="source")
+        if start is None or end is None or not 0 <= start < end:
+            raise DataError(
+                "{start!r} to {end!r} is no stretch of a source",
+                field="start" if start is None else "end",
+                remedy="give both in characters, the start from 0 and the end behind it",
+                start=start,
+                end=end,
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """It as a gold file holds it."""

@@ -216,17 +216,15 @@ def examples_gold(
                 remedy="name its key: gold='...'; an answer is no gold unless it is named",
                 value=", ".join(outputs) or "none",
             )
-        queries.append(
-            Query(
-                str(example.id),
-                text,
-                gold=as_golds(
-                    items if isinstance(items, list) else [items], SurrogateRepair(), location
-                ),
-                reference=None if reference is None else outputs.get(reference),
-                metadata=dict(getattr(example, "metadata", None) or {}),
-            )
+        golds = items if isinstance(items, list) else [items]
+        query = Query(
+            str(example.id),
+            text,
+            gold=as_golds(golds, SurrogateRepair(), location),
+            reference=None if reference is None else outputs.get(reference),
+            metadata=dict(getattr(example, "metadata", None) or {}),
         )
+        queries.append(query)
     return GoldDataset(tuple(queries), name=name)
 
 
@@ -235,37 +233,30 @@ def first_named(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
     return next((fields[name] for name in names if fields.get(name) is not None), None)
 
 
+def _rows_with(numbers: Sequence[str]) -> tuple[Callable[[Any], bool], Callable[[Any], object]]:
+    return partial(_fits, numbers=numbers), partial(_numbers, names=numbers)
+
+
+def _samples_with(*names: str) -> Callable[[Any], bool]:
+    return lambda value: _has(_samples(value)[0], *names)
+
+
 SHAPES = (
     Shape("Qrels of ranx", GOLD, lambda v: _has(v, "qrels", *_RANX), _of_ranx),
     Shape("Runs of ranx", RESULTS, lambda v: _has(v, "run", *_RANX), _of_ranx),
-    Shape(
-        "Qrels of ir_measures",
-        GOLD,
-        partial(_fits, numbers=_GRADES),
-        partial(_numbers, names=_GRADES),
-    ),
-    Shape(
-        "ScoredDocs of ir_measures",
-        RESULTS,
-        partial(_fits, numbers=_SCORES),
-        partial(_numbers, names=_SCORES),
-    ),
-    Shape(
-        "samples of ragas",
-        BOTH,
-        lambda v: _has(_samples(v)[0], "user_input"),
-        partial(_records, form=RAGAS),
-    ),
+    Shape("Qrels of ir_measures", GOLD, *_rows_with(_GRADES)),
+    Shape("ScoredDocs of ir_measures", RESULTS, *_rows_with(_SCORES)),
+    Shape("samples of ragas", BOTH, _samples_with("user_input"), partial(_records, form=RAGAS)),
     Shape(
         "test cases of DeepEval",
         BOTH,
-        lambda v: _has(_samples(v)[0], "input", "retrieval_context"),
+        _samples_with("input", "retrieval_context"),
         partial(_records, form=DEEPEVAL),
     ),
     Shape(
         "examples of LangSmith",
         GOLD,
-        lambda v: _has(_samples(v)[0], "inputs", "outputs", "dataset_id"),
+        _samples_with("inputs", "outputs", "dataset_id"),
         examples_gold,
     ),
 )

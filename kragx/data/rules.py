@@ -211,44 +211,38 @@ def _condition(path: str, operator: str, operand: Any, zone: tzinfo | None) -> C
             value=shorten(dict(operand)),
         )
     operand = _stated(operand)
-    moment = _comparable(operand) if operator in _COMPARED else operand
-    text = shorten(operand)
-    mistakes = (
-        (
-            operator == "missing" and not isinstance(operand, bool),
-            message("must be {kind}, not {value}", kind=message("true or false"), value=text),
-            "",
-        ),
-        (
-            operand is None,
-            message("a value is expected, not null"),
-            message("ask for a field that lacks by {{missing: true}}"),
-        ),
-        (
-            moment is None,
-            message("a date, a time or a number is expected, not {value}", value=text),
-            message("write it as 2026-01-31 or 2026-01-31T09:00:00+09:00"),
-        ),
-        (
-            isinstance(moment, datetime) and not (zone or moment.tzinfo),
-            message("{operand!r} has no time zone", operand=operand),
-            _SAY_ZONE,
-        ),
-        (
-            isinstance(operand, str) and operand.startswith("metadata."),
-            message("{operand!r} is a text here, and no field of the question", operand=operand),
-            message("write {{query: {operand}}}", operand=operand),
-        ),
-        (
-            operator in _MEMBERS and operand == [],
-            message("an empty list, in which nothing is"),
-            "",
-        ),
-    )
-    for is_wrong, problem, remedy in mistakes:
-        if is_wrong:
-            raise UsageError(problem, remedy=remedy)
+    if operator == "missing" and not isinstance(operand, bool):
+        kind = message("true or false")
+        raise UsageError("must be {kind}, not {value}", kind=kind, value=shorten(operand))
+    if operand is None:
+        raise UsageError(
+            "a value is expected, not null",
+            remedy="ask for a field that lacks by {missing: true}",
+        )
+    if operator in _COMPARED:
+        _check_moment(operand, zone)
+    if isinstance(operand, str) and operand.startswith("metadata."):
+        raise UsageError(
+            "{operand!r} is a text here, and no field of the question",
+            remedy="write {{query: {operand}}}",
+            operand=operand,
+        )
+    if operator in _MEMBERS and operand == []:
+        raise UsageError("an empty list, in which nothing is")
     return Condition(path, operator, operand)
+
+
+def _check_moment(operand: Any, zone: tzinfo | None) -> None:
+    moment = _comparable(operand)
+    if moment is None:
+        raise UsageError(
+            "a date, a time or a number is expected, not {value}",
+            remedy="write it as 2026-01-31 or 2026-01-31T09:00:00+09:00",
+            value=shorten(operand),
+        )
+    if isinstance(moment, datetime) and not (zone or moment.tzinfo):
+        problem = message("{operand!r} has no time zone", operand=operand)
+        raise UsageError(problem, remedy=_SAY_ZONE)
 
 
 def _stated(value: Any) -> Any:

@@ -81,40 +81,35 @@ def _read_record(entry: int | str | Doc, docs: NumberedDocs) -> int | str | dict
     return number
 
 
-def as_searches(
-    values: object, docs: NumberedDocs, repair: SurrogateRepair, *, strings: bool = False
-) -> tuple[Search, ...]:
+def as_searches(values: object, docs: NumberedDocs) -> tuple[Search, ...]:
     """The searches of a question, in the order of the list.
 
     Args:
         values: mappings as in a results file; in Python `Search` as well.
         docs: the documents that numbers mean first; those that searches add become known.
-        repair: mends their texts.
-        strings: whether they come from Python, where a document may be a text, or another tool's.
 
     Raises:
         DataError: it is no such list; the error's field says where.
     """
     records = _list(values, message("searches"))
-    searches = [*clean_each(records, partial(_search, docs=docs, repair=repair, strings=strings))]
+    searches = [*clean_each(records, partial(_search, docs=docs))]
     # Numbers in stages come behind those of all searches.
     for position, record in enumerate(records):
         if isinstance(record, Mapping) and (stages := record.get("stages")):
             with inside(f"[{position}].stages"):
-                made = as_stages(stages, docs, repair)
-            searches[position] = replace(searches[position], stages=made)
+                searches[position] = replace(searches[position], stages=as_stages(stages, docs))
     return tuple(searches)
 
 
-def _search(value: object, docs: NumberedDocs, repair: SurrogateRepair, *, strings: bool) -> Search:
+def _search(value: object, docs: NumberedDocs) -> Search:
     fields: Mapping[str, Any]
-    if is_made := strings and isinstance(value, Search):
+    if is_made := docs.strings and isinstance(value, Search):
         fields = {name: getattr(value, name) for name in (*_SHARED, "documents")}
     else:
         fields = _object(value, "query", _FIELDS)
     of_docs = "documents" if is_made else "retrieved"
     values = fields.get(of_docs)
-    query, tool, error = (_text(fields, name, repair) for name in _TEXTS)
+    query, tool, error = (_text(fields, name, docs.repair) for name in _TEXTS)
     error = error if error and error.strip() else None  # some write "" for none
     if error is not None and values:
         # An object of Python may keep what came before it failed; a file that says both is wrong.
@@ -124,14 +119,14 @@ def _search(value: object, docs: NumberedDocs, repair: SurrogateRepair, *, strin
         values = ()
     return Search(
         query=query,
-        documents=_docs(values, of_docs, docs, repair, strings=strings),
+        documents=None if values is None else docs.documents(values, of_docs),
         tool=tool,
         step=_whole(fields, "step", -LARGEST),
         seconds=clean_seconds(fields.get("seconds")),
         tokens=_whole(fields, "tokens", 0),
         error=error,
         stages=tuple(fields["stages"]) if is_made else (),
-        read=_read(fields.get("read"), repair, strings=strings),
+        read=None if fields.get("read") is None else docs.read_entries(fields["read"]),
     )
 
 
@@ -162,40 +157,6 @@ def _list(values: object, kind: str, field: str = "") -> Sequence[Any]:
 def _text(fields: Mapping[str, Any], name: str, repair: SurrogateRepair) -> str | None:
     with inside(name):
         return None if fields.get(name) is None else clean_text(fields[name], repair)
-
-
-def _docs(
-    values: object, field: str, docs: NumberedDocs, repair: SurrogateRepair, *, strings: bool
-) -> tuple[Doc, ...] | None:
-    if values is None:
-        return None
-    if not strings or _has_numbers(values):
-        read = partial(docs.read, strings=strings)
-        return clean_each(_list(values, _DOCUMENTS, field), read, field=field)
-    with inside(field):
-        came = ranked(values, repair, "")
-    docs.add(*came)
-    return came
-
-
-def _read(
-    values: object, repair: SurrogateRepair, *, strings: bool
-) -> tuple[int | str | Doc, ...] | None:
-    def entry(value: object) -> int | str | Doc:
-        """What was read: its number, which may be that of any document, its id, or itself."""
-        if isinstance(value, str):
-            return needed_id(value, repair)
-        if type(value) is int:
-            return value
-        if isinstance(value, (Doc, Mapping)) or (strings and value is not None):
-            return as_doc(value, repair, strings=False)
-        raise DataError(
-            "must be an id, or the number of a document, not {value}", value=named(value)
-        )
-
-    if values is None:
-        return None
-    return clean_each(_list(values, "ids, or of documents' numbers", "read"), entry, field="read")
 
 
 def _has_numbers(values: object) -> bool:
@@ -238,8 +199,7 @@ def searches_of(answer: object, repair: SurrogateRepair) -> Searches | None:
         with inside("retrieved"):
             docs = ranked(docs, repair, "")
     with inside(SEARCHES):
-        numbers = NumberedDocs(docs or (), repair)
-        cleaned = as_searches(searches, numbers, repair, strings=True)
+        cleaned = as_searches(searches, NumberedDocs(docs or (), repair, strings=True))
     seconds = clean_seconds(_field(answer, "seconds")) if isinstance(answer, Searches) else None
     return Searches(cleaned, docs, seconds, error if error and error.strip() else None)
 
@@ -290,13 +250,20 @@ class NumberedDocs:
     Args:
         retrieved: what the question got.
         repair: mends the texts of those that are read.
+        strings: whether these come from Python, where a document may be a text, or another tool's.
 
     Attributes:
         docs: by number, each once.
     """
 
-    def __init__(self, retrieved: Iterable[Doc], repair: SurrogateRepair | None = None) -> None:
-        self._mender = repair or SurrogateRepair()
+    def __init__(
+        self,
+        retrieved: Iterable[Doc],
+        repair: SurrogateRepair | None = None,
+        *,
+        strings: bool = False,
+    ) -> None:
+        self.repair, self.strings = repair or SurrogateRepair(), strings
         self._numbers: dict[Key, int] = {}
         self.docs: list[Doc] = []
         self.add(*retrieved)
@@ -322,7 +289,33 @@ class NumberedDocs:
                 return number
         return {"same": number, "score": score_record(doc.score), "metadata": dict(doc.metadata)}
 
-    def read(self, value: object, *, strings: bool = False) -> Doc:
+    def documents(self, values: object, field: str) -> tuple[Doc, ...]:
+        """Documents as they stand in a field, or as a retriever gave them; from here on known."""
+        if not self.strings or _has_numbers(values):
+            return clean_each(_list(values, _DOCUMENTS, field), self.read, field=field)
+        with inside(field):
+            docs = ranked(values, self.repair, "")
+        self.add(*docs)
+        return docs
+
+    def read_entries(self, values: object) -> tuple[int | str | Doc, ...]:
+        """What was read: numbers, which may be those of any document, ids, or documents."""
+
+        def entry(value: object) -> int | str | Doc:
+            if isinstance(value, str):
+                return needed_id(value, self.repair)
+            if type(value) is int:
+                return value
+            if isinstance(value, (Doc, Mapping)) or (self.strings and value is not None):
+                return as_doc(value, self.repair, strings=False)
+            raise DataError(
+                "must be an id, or the number of a document, not {value}", value=named(value)
+            )
+
+        entries = _list(values, "ids, or of documents' numbers", "read")
+        return clean_each(entries, entry, field="read")
+
+    def read(self, value: object) -> Doc:
         """A document, by its number or in full; then it is known from here on.
 
         Beside a number may stand another score, or other metadata.
@@ -332,7 +325,7 @@ class NumberedDocs:
         """
         is_changed = isinstance(value, Mapping) and "same" in value
         if type(value) is not int and not is_changed:
-            doc = as_doc(value, self._mender, strings=strings)
+            doc = as_doc(value, self.repair, strings=self.strings)
             self.add(doc)
             return doc
         fields: Any = value if is_changed else {"same": value}
@@ -350,20 +343,13 @@ class NumberedDocs:
             )
         if not is_changed:
             return self.docs[number]
-        metadata = clean_metadata(fields.get("metadata"), self._mender)
+        metadata = clean_metadata(fields.get("metadata"), self.repair)
         score = clean_score(fields.get("score"))
         return replace(self.docs[number], score=score, metadata=metadata)
 
 
-def as_stages(
-    values: object, documents: NumberedDocs, repair: SurrogateRepair
-) -> tuple[Stage, ...]:
-    """The stages of a results file; see `stage_records`.
-
-    Args:
-        values: the list.
-        documents: those that numbers mean.
-        repair: mends their texts.
+def as_stages(values: object, docs: NumberedDocs) -> tuple[Stage, ...]:
+    """The stages of a results file (`stage_records`), whose numbers mean some documents.
 
     Raises:
         DataError: it is no such list; the error's field says where.
@@ -393,11 +379,11 @@ def as_stages(
                 )
         names.add(name)
         return Stage(
-            name=repair.text(name),
-            inputs=tuple(map(repair.text, inputs)),
-            documents=clean_each(entries, documents.read, field="retrieved"),
+            name=docs.repair.text(name),
+            inputs=tuple(map(docs.repair.text, inputs)),
+            documents=clean_each(entries, docs.read, field="retrieved"),
             seconds=clean_seconds(fields.get("seconds")),
-            error=_text(fields, "error", repair),
+            error=_text(fields, "error", docs.repair),
         )
 
     return clean_each(_list(values, message("stages")), stage)

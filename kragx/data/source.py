@@ -27,7 +27,7 @@ from kragx.data.formats.jsonl import (
 )
 from kragx.data.formats.parquet import ParquetTable, files_of, is_located, located_name, shown
 from kragx.data.formats.trec import Beir, beir_of
-from kragx.data.gold import Gold, Query, named_items
+from kragx.data.gold import Query, named_items
 from kragx.data.problems import Problems
 from kragx.data.rules import RuleSet
 from kragx.data.search_records import SEARCHES
@@ -47,11 +47,7 @@ _PIECE = 1 << 20
 _AT_ONCE = 2048
 """Records of a batch, at most: so many are read, and then matched, that caches stay warm."""
 
-
-WEIGHING = tuple(form(name) for name in STANDS_FOR for form in (str, str.title, str.upper))
-"""What a column is called that says how many asks a question stands for, or how it was drawn."""
-
-SELDOM = (FORBIDDEN, FORBIDDEN_IDS, SEARCHES)
+_SELDOM = (FORBIDDEN, FORBIDDEN_IDS, SEARCHES)
 """What changes how a source is evaluated that has it."""
 
 
@@ -128,8 +124,13 @@ class Reading:
 
     @cached_property
     def _seldom(self) -> frozenset[str] | None:
-        """Which fields that few have stand anywhere in it; None where that takes reading it."""
-        return frozenset() if self.beir else _names_in(self.source, SELDOM, self.encoding)
+        """Which of `_SELDOM` may stand anywhere in it; None where that takes reading it."""
+        return self._names(_SELDOM)
+
+    def _names(self, fields: Collection[str]) -> frozenset[str] | None:
+        source = self.source if self.beir is None else self.beir.queries
+        names = _names_in(source, fields, self.encoding)
+        return None if names is None else names.union(self._columns.keys() & fields)
 
     @property
     def may_forbid(self) -> bool | None:
@@ -141,15 +142,13 @@ class Reading:
     @property
     def may_search(self) -> bool | None:
         """Whether a question of it may have searches; None where that takes reading it."""
-        is_said = SEARCHES in self._columns
-        return is_said or (None if self._seldom is None else SEARCHES in self._seldom)
+        return None if self._seldom is None else SEARCHES in self._seldom
 
     @property
-    def may_weigh(self) -> bool:
+    def may_weigh(self) -> bool | None:
         """Whether a question of it may say how many asks it stands for, or how it was drawn."""
-        is_mapped = not self._columns.keys().isdisjoint(STANDS_FOR)
-        source = self.source if self.beir is None else self.beir.queries
-        return is_mapped or _names_in(source, WEIGHING) != frozenset()
+        names = self._names(STANDS_FOR)
+        return None if names is None else bool(names)
 
     @property
     def is_read_once(self) -> bool:
@@ -201,14 +200,20 @@ class Reading:
                 first[query_id] = self.problems.file, line
                 return
         fields = Fields(record, self.format, self.problems, line, number)
-        place = self.problems.file, line
         for query, answer in self.format.read(fields):
             if query.id in first:
-                fields.report("query_id", stands_twice(query.id, place, first[query.id]), of=query)
+                file, before = first[query.id]
+                problem = message(
+                    "{id!r} stands twice (first in {place}); queries are joined by id, so each "
+                    "needs its own",
+                    id=query.id,
+                    place=file if before is None else f"{file}:{before}",
+                )
+                fields.report("query_id", problem, of=query)
             elif query.id:
-                first[query.id] = place
-                for name, message in contradictions(query):
-                    fields.report(name, message, of=query)
+                first[query.id] = self.problems.file, line
+                for name, wording in contradictions(query):
+                    fields.report(name, wording, of=query)
                 builder.add(line, query, answer)
 
     def _records(self) -> Iterator[tuple[int, tuple[int | None, Mapping[str, Any]]]]:
@@ -346,25 +351,6 @@ class Reading:
                 self.problems.add(line, None, problem)
 
 
-def stands_twice(query_id: str, place: _Place, first: _Place) -> str:
-    """What is wrong with an id that stood at another place (file and line) before."""
-    file, line = first
-    if line is None:
-        return message(
-            "{id!r} stands twice; queries are joined by id, so each needs its own", id=query_id
-        )
-    return message(
-        "{id!r} stands twice (first on line {line}); queries are joined by id, so each needs its "
-        "own"
-        if file == place[0]
-        else "{id!r} stands twice (first in {file}:{line}); queries are joined by id, so each "
-        "needs its own",
-        id=query_id,
-        file=file,
-        line=line,
-    )
-
-
 def contradictions(query: Query) -> Iterator[tuple[str, str]]:
     """What no number can be made of although each field is right: (field, what is wrong)."""
     golds = query.gold
@@ -379,7 +365,9 @@ def contradictions(query: Query) -> Iterator[tuple[str, str]]:
     for position, gold in enumerate(golds):
         if gold.id is None and gold.text is None:
             continue
-        before = first.setdefault(passage_of(gold), position)
+        # An id with other metadata may be of another passage.
+        passage = gold.id, normalise(gold.text or ""), str(gold.metadata)
+        before = first.setdefault(passage, position)
         if golds[before].grade != gold.grade:
             name, value = ("text", gold.text) if gold.id is None else ("id", gold.id)
             yield (
@@ -394,11 +382,6 @@ def contradictions(query: Query) -> Iterator[tuple[str, str]]:
                     grade=gold.grade,
                 ),
             )
-
-
-def passage_of(gold: Gold) -> tuple[str | None, str, str]:
-    """What a gold item is: an id with other metadata may be of another passage."""
-    return gold.id, normalise(gold.text or ""), str(gold.metadata)
 
 
 def name_of(source: object) -> str:
@@ -458,7 +441,7 @@ def _tables(source: Any) -> Iterable[ParquetTable]:
 
 
 def _names_in(
-    source: object, names: Collection[str], encoding: str | None = None
+    source: object, fields: Collection[str], encoding: str | None
 ) -> frozenset[str] | None:
     """Which of some fields a source may have; None of standard input, and of what is in memory.
 
@@ -466,22 +449,24 @@ def _names_in(
     """
     if _are_parquet(source):
         columns = chain.from_iterable(table.schema().names for table in _tables(source))
-        return frozenset(names).intersection(columns)
+        return frozenset(fields).intersection(map(str.lower, columns))
     if not isinstance(source, (str, Path)) or str(source) == "-":
         return None
     if not Path(source).is_file() or not Path(source).stat().st_size:
         return frozenset()
     # Whose bytes say nothing may have any.
     if encoding is not None or str(source).endswith((".gz", ".xlsx", ".xls")):
-        return frozenset(names)
-    # A text may well say "searches"; in JSON the name of a field stands in quotes.
-    quote = b"" if ending(source) in tabular.READERS else b'"'
-    name_of_bytes = {quote + name.encode() + quote: name for name in names}
-    found, before = set[str](), b""
+        return frozenset(fields)
+    # A text may well say "searches"; in JSON the name of a field stands in quotes. Of a table
+    # capitals make no difference.
+    is_table = ending(source) in tabular.READERS
+    quote = b"" if is_table else b'"'
+    name_of_bytes = {quote + name.encode() + quote: name for name in fields}
+    names, before = set[str](), b""
     # Piece by piece: of a file that is mapped whole every page would count as this process's.
     with Path(source).open("rb") as file:
         while piece := file.read(_PIECE):
-            piece = before + piece
-            found.update(name for text, name in name_of_bytes.items() if text in piece)
+            piece = before + (piece.lower() if is_table else piece)
+            names.update(name for text, name in name_of_bytes.items() if text in piece)
             before = piece[-max(map(len, name_of_bytes)) :]
-    return frozenset(found)
+    return frozenset(names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -48,6 +48,13 @@ def clean_inclusion(value: object) -> float:
     """
     chance = message("the chance with which the question was drawn, above 0 and at most 1")
     return _number(value, INCLUSION, 1 / MOST, 1, chance)
+
+
+ASKS: Mapping[str, Callable[[object], float]] = {
+    WEIGHT: clean_weight,
+    INCLUSION: clean_inclusion,
+}
+"""The fields of a question that say what it stands for, and what reads them."""
 
 
 def _number(value: object, field: str, least: float, most: float, kind: str) -> float:

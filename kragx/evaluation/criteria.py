@@ -401,7 +401,7 @@ class Criteria:
         if (by := self.facts_by) is not None:
             follows = self.facts_follow
             facts = Facts.matched(lists, self.specs, by, sizes, follows=follows)
-        gathered = (facts, sizes, None, self.passages, forbidden, searches, searched)
+        gathered = (None, forbidden, searches, facts, sizes, self.passages, searched)
         evidence = GatheredEvidence(lists, table, concurrency, *gathered)
         if (judge := self.relevance_by) is None:
             return evidence

@@ -31,7 +31,7 @@ from kragx.metrics import (
     RankedList,
     TextBudget,
 )
-from kragx.metrics.evidence import ForbiddenMarks, Relevance
+from kragx.metrics.evidence import Evidence, Relevance
 from kragx.metrics.evidence_metrics import OPTIONS
 from kragx.metrics.search_table import SearchTable
 from kragx.metrics.spans.cover import Spread
@@ -277,35 +277,22 @@ class _Read(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GatheredEvidence:
-    """The `kragx.metrics.Evidence` of an evaluation.
+class GatheredEvidence(Evidence):
+    """The evidence of an evaluation.
 
     Attributes:
-        lists: what each query got, in the order of the table's rows.
-        table: the matches with the gold.
-        concurrency: how many questions were asked at once.
         matched_facts: the facts that were found; None if no metric reads them.
         sizes: the lengths of the documents, for budgets.
-        relevance: of documents to their questions, as judged; None if no metric reads it.
         passages: what spans are compared by where their tokenizer is chosen by the gold's script.
-        forbidden: what of the lists must not come; None where nothing is forbidden. Where there are
-            searches it is of what all of them brought, by turns, whatever the lists are.
-        searches: what each search brought; None where nobody looks at searches.
-        searched: the same with the documents, where metrics look at these.
+        searched: what each search brought, with the documents, where metrics look at these.
         relevance_of: as `relevance`, of other lists of searches by their names.
         named: which of these lists it is of; None for the one that metrics are about which name
             none.
     """
 
-    lists: Sequence[RankedList]
-    table: MatchTable
-    concurrency: int = 1
     matched_facts: Facts | None = None
     sizes: DocumentSizes = field(default_factory=DocumentSizes, repr=False, compare=False)
-    relevance: Relevance | None = None
     passages: Passages | None = None
-    forbidden: ForbiddenMarks | None = None
-    searches: SearchTable | None = None
     searched: Searched | None = field(default=None, repr=False, compare=False)
     relevance_of: Mapping[tuple[ListName, Order], Relevance] = field(default_factory=dict)
     named: tuple[ListName, Order] | None = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,36 +151,32 @@ class ForbiddenMarks:
         return replace(self, mark=self.mark[within], stale=self.stale[within], names=names)
 
 
-class Evidence(Protocol):
-    """All that a metric may look at, for q queries."""
+@dataclass(frozen=True)
+class Evidence(ABC):
+    """All that a metric may look at, for q queries.
 
-    @property
-    def lists(self) -> Sequence[RankedList]:
-        """(q) what each query got, in the order of the table's rows."""
+    Attributes:
+        lists: (q) what each query got, in the order of the table's rows.
+        table: the matches with the gold.
+        concurrency: how many questions were asked at once.
+        relevance: of documents to their questions, as judged; None if no metric reads it.
+        forbidden: what of the lists must not come; None where nothing is forbidden. Where there are
+            searches it is of what all of them brought, by turns, whatever the lists are.
+        searches: what each search brought; None where nobody looks at searches.
+    """
 
-    @property
-    def table(self) -> MatchTable:
-        """The matches with the gold."""
+    lists: Sequence[RankedList]
+    table: MatchTable
+    concurrency: int = 1
+    relevance: Relevance | None = None
+    forbidden: ForbiddenMarks | None = None
+    searches: SearchTable | None = None
 
-    @property
-    def concurrency(self) -> int:
-        """How many questions were asked at once."""
-
-    @property
-    def relevance(self) -> Relevance | None:
-        """What was judged of documents and questions; None if no metric asked for it."""
-
-    @property
-    def forbidden(self) -> ForbiddenMarks | None:
-        """What of the lists must not come; None where nothing is forbidden."""
-
-    @property
-    def searches(self) -> SearchTable | None:
-        """What each search brought; None where nobody looks at searches."""
-
+    @abstractmethod
     def of(self, name: ListName, order: Order) -> Evidence:
         """The same of another list of each question, in which nothing is known to be forbidden."""
 
+    @abstractmethod
     def within(self, budget: TextBudget) -> Evidence:
         """The same, each list cut after the documents that fit whole into a budget.
 
@@ -187,14 +184,17 @@ class Evidence(Protocol):
             DataError: a document has no text.
         """
 
+    @abstractmethod
     def facts(self, k: Cut) -> HeldFacts:
         """Which facts the first k documents of each query hold.
 
         They match as the evaluation was told to.
         """
 
+    @abstractmethod
     def spread(self, options: SpanOptions) -> Spread:
         """Where the gold of every query stands in what was retrieved."""
 
+    @abstractmethod
     def n_tokens(self, k: Cut, spread: Spread) -> Ints:
         """(q) how many tokens of each query's stream a cut-off holds."""

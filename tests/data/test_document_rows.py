@@ -346,3 +346,17 @@ def test_decimal_commas(write):
     """A comma in a number is an error that says what to write, not a question back."""
     with pytest.raises(DataError, match=r"csv:2: score: must be a number, not '0,87'; write dec"):
         read_run(write("query_id;doc_id;score\nq1;a;0,87\nq1;b;0,91\n"))
+
+
+@pytest.mark.parametrize(
+    ("cells", "problem"),
+    [({"grade": " "}, None), ({"doc_id": ["a"], "grade": 1}, "an id must be a string")],
+)
+def test_rows_of_python_are_read_as_those_of_tables(cells: dict[str, object], problem: str | None):
+    """A blank cell is none, and what is no id is said, also where a list of rows is given."""
+    rows = [{"query": "a?", "doc_id": "a", "grade": 1}, {"query": "a?", "doc_id": "b", **cells}]
+    if problem is None:
+        assert [gold.id for gold in read_dataset(rows).queries[0].gold] == ["a"]
+    else:
+        with pytest.raises(DataError, match=problem):
+            read_dataset(rows)

@@ -22,7 +22,7 @@ from kragx import (
     write_gold,
     write_results,
 )
-from kragx.data import Retrieved, Run
+from kragx.data import Reading, Retrieved, Run
 from kragx.data.gold_diff import diff_files, diff_gold
 
 RULES: dict[str, Any] = {
@@ -141,7 +141,7 @@ LINE = {"query_id": "q1", "query": "?", "gold": []}
         ([{"source": "a", "start": 3, "end": 3}], r"forbidden\[0\]\.end: 3 to 3 is no stretch"),
         ([{"source": "a", "end": 3}], r"forbidden\[0\]\.start: None to 3 is no stretch"),
         ([{"source": "a", "start": 0.5, "end": 3}], r"start: must be a whole number, not 0\.5"),
-        ([{"id": "a", "superseded_by": "a"}], r"superseded_by: 'a' cannot take its own place"),
+        ([{"id": "a", "superseded_by": "a"}], r"superseded_by: a circle of versions: 'a' -> 'a'"),
         (
             [{"id": "a", "superseded_by": "b"}, {"id": "b", "superseded_by": "a"}],
             r"superseded_by: a circle of versions: 'a' -> 'b' -> 'a'; name the newer document",
@@ -248,3 +248,11 @@ def test_gold_diff(tmp_path: Path) -> None:
         write_gold(GoldDataset((query,), forbidden=rules), tmp_path / f"{name}.jsonl")
     diff = diff_files(tmp_path / "old.jsonl", tmp_path / "new.jsonl")
     assert list(diff.remarks) == ["the rules that forbid documents differ"]
+
+
+def test_a_column_that_is_mapped_may_forbid(tmp_path: Path) -> None:
+    """Whatever a column is called that holds what is forbidden, it is looked at before."""
+    path = tmp_path / "gold.csv"
+    path.write_text("query_id,question,answer_passage,banned\nq1,a,b,c\n", encoding="utf-8")
+    assert Reading(path).may_forbid is False
+    assert Reading(path, columns={"forbidden_chunk_ids": "banned"}).may_forbid is True

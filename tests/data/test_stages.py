@@ -34,9 +34,7 @@ def test_written_and_read(retrieved: tuple[Doc, ...], lists: list[tuple[Doc, ...
         for i, docs in enumerate(lists)
     ]
     records = json.loads(json.dumps(stage_records(stages, NumberedDocs(retrieved))))
-    assert as_stages(
-        records, NumberedDocs(retrieved, SurrogateRepair()), SurrogateRepair()
-    ) == tuple(stages)
+    assert as_stages(records, NumberedDocs(retrieved, SurrogateRepair())) == tuple(stages)
     whole = [entry for own in records for entry in own["retrieved"] if isinstance(entry, dict)]
     written = [(own.get("id"), own.get("text")) for own in whole if "same" not in own]
     assert len(written) == len(set(written))

@@ -9,9 +9,11 @@ import typer
 
 from kragx.app.commands import options as opt
 from kragx.data import Query, Reading, Retrieved
-from kragx.data.formats.format import question_record, rules_record
+from kragx.data.forbidden import FORBIDDEN
+from kragx.data.formats.format import STANDS_FOR, question_record, rules_record
 from kragx.data.formats.jsonl import make_folder, write_records
 from kragx.data.formats.parquet import ENDING, is_address, is_parquet, shown, write_questions
+from kragx.data.search_records import SEARCHES
 from kragx.ground import printing
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import message
@@ -75,18 +77,17 @@ def convert(
 
 
 def _beside(reading: Reading) -> dict[str, Any]:
-    """What is written beside gold and lists: what is forbidden in a source, and searches."""
-    return {
-        "forbids": reading.may_forbid is not False,
-        "rules": reading.forbidden,
-        "weighs": reading.may_weigh,
-        # The name may be a value in a source.
-        "searches": reading.may_search is None
-        or (
-            reading.may_search
-            and any(batch.searches is not None for batch in reading.anew().batches())
-        ),
+    """What is written beside gold and lists: what few sources say."""
+    are_searches = reading.may_search
+    if are_searches:  # the name may be a value in a source
+        are_searches = any(batch.searches is not None for batch in reading.anew().batches())
+    is_said = {
+        FORBIDDEN: reading.may_forbid,
+        **dict.fromkeys(STANDS_FOR, reading.may_weigh),
+        SEARCHES: are_searches,
     }
+    beside = [name for name, flag in is_said.items() if flag is not False]
+    return {"beside": beside, "rules": reading.forbidden}
 
 
 def _write_parts(questions: _Questions, out: str, size: int, reading: Reading) -> None:

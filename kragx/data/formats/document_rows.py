@@ -5,7 +5,7 @@ A question to which there is no document has a row in which nothing else stands.
 
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from kragx.data.documents import present
 from kragx.data.formats import FORMATS
 from kragx.data.formats.cells import cell_value
 from kragx.data.problems import Problems
-from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
+from kragx.data.weights import ASKS
 from kragx.ground.errors import DataError, nearest, shorten
 from kragx.ground.printing import message
 
@@ -34,8 +34,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         *("grade", "rating", "label", "relevance", "relevance_grade", "rel", "gain"),
         *("judgement", "judgment", "등급", "평점"),
     ),
-    WEIGHT: (WEIGHT,),
-    INCLUSION: (INCLUSION,),
+    **{name: (name,) for name in ASKS},
 }
 """What a column may be called that holds it; spaces, hyphens and capitals make no difference."""
 
@@ -46,14 +45,8 @@ _ORDERS = ("rank", "score", "distance")
 """What says in which order documents stand, the likeliest first."""
 
 _NUMBERS = (*_ORDERS, "grade")
-_ASKS: Mapping[str, Callable[[object], float]] = {
-    WEIGHT: clean_weight,
-    INCLUSION: clean_inclusion,
-}
-"""What a question stands for, and what takes it."""
-
-_NUMERIC = frozenset((*_NUMBERS, *_ASKS))
-_OF_QUESTIONS = frozenset(("query_id", "query", *_ASKS))
+_NUMERIC = frozenset((*_NUMBERS, *ASKS))
+_OF_QUESTIONS = frozenset(("query_id", "query", *ASKS))
 _INSTEAD = {"query_id": "query", "query": "query_id", "doc_id": "text", "text": "doc_id"}
 _MARKS = {mark for form in FORMATS.values() for mark in form.marks}.difference(*NAMES.values())
 
@@ -146,7 +139,7 @@ class DocumentRows:
         fields, named = fields_of(header, columns)
         if not (fields.keys() & {"query_id", "query"} and fields.keys() & {"doc_id", "text"}):
             return None
-        unused = {"gold": _ORDERS, "results": ("grade", *_ASKS), None: ()}[expected]
+        unused = {"gold": _ORDERS, "results": ("grade", *ASKS), None: ()}[expected]
         for name, column in columns.items():
             stands_in = {name, _INSTEAD.get(name)} & fields.keys()
             if column not in header and name in NAMES and name not in unused and not stands_in:
@@ -264,7 +257,7 @@ class DocumentRows:
     def _asked(self, rows: Sequence[tuple[int | None, _Cells]]) -> dict[str, Any]:
         """What rows say of their question, of which all say the same."""
         fields = {}
-        for name in ("query", *_ASKS):
+        for name in ("query", *ASKS):
             values = [(line, cells, cells[name]) for line, cells in rows if name in cells]
             if not values:
                 continue
@@ -309,12 +302,12 @@ class DocumentRows:
 
     def _golds(self, documents: Iterable[_Document], number: str) -> list[dict[str, Any]]:
         """The documents that somebody has judged; each has one grade."""
-        golds: dict[object, tuple[int | None, dict[str, Any]]] = {}
+        golds: dict[str, tuple[int | None, dict[str, Any]]] = {}
         for line, cells, document in documents:
             grade = cells.get(number) if number else 1.0
             if grade is None:
                 continue
-            key = document.get("id"), document.get("text")
+            key = repr((document.get("id"), document.get("text")))
             first, gold = golds.setdefault(key, (line, {**document, "grade": grade}))
             if gold["grade"] != grade:
                 problem = message(
@@ -378,8 +371,11 @@ def _cell(name: str, cell: Any) -> Any:
         return cell_value(cell, None if name == "text" else "word", name)
     if name not in _NUMERIC:
         return str(cell).strip()
-    number = cell_value(str(cell), "number", name)
-    return _ASKS[name](number) if name in _ASKS else number
+    text = str(cell).strip()
+    if not text:  # in a list of rows, whose blank cells stand as they are
+        return None
+    number = cell_value(text, "number", name)
+    return ASKS[name](number) if name in ASKS else number
 
 
 def _shown(value: object) -> str:

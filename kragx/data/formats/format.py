@@ -32,7 +32,7 @@ from kragx.data.search_records import (
     stage_records,
 )
 from kragx.data.text import SurrogateRepair
-from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
+from kragx.data.weights import ASKS
 from kragx.ground.errors import DataError, shorten
 from kragx.ground.printing import message
 
@@ -62,8 +62,34 @@ Kind = Literal[
 space around it; ``texts`` are a list, in a cell a line each; ``ids`` may be separated by commas as
 well; an empty cell of the two of gold says that there is none."""
 
-STANDS_FOR: Mapping[str, Kind] = {WEIGHT: "number", INCLUSION: "number"}
+STANDS_FOR: Mapping[str, Kind] = dict.fromkeys(ASKS, "number")
 """The fields that say what a question stands for."""
+
+QUESTION_FIELDS: dict[str, Kind] = {
+    "query_id": "word",
+    "query": "text",
+    "gold": "json",
+    "query_type": "word",
+    "expected_doc_types": "ids",
+    "answerable": "flag",
+    "reference": "text",
+    "history": "json",
+    "metadata": "json",
+    FORBIDDEN: "json",
+    FORBIDDEN_IDS: "gold ids",
+    **STANDS_FOR,
+}
+"""The fields of a question in kragx's own formats, in the order in which they are written."""
+
+RESULT_FIELDS: dict[str, Kind] = {
+    "retrieved": "json",
+    "retrieved_chunk_ids": "ids",
+    "seconds": "number",
+    "error": "text",
+    "stages": "json",
+    SEARCHES: "json",
+}
+"""Those of what was retrieved for it."""
 
 
 @dataclass(frozen=True)
@@ -153,9 +179,11 @@ class Fields:
 
     def stands_for(self) -> dict[str, Any]:
         """How many asks the question stands for, and its chance of having been drawn."""
-        cleaners = ((WEIGHT, clean_weight), (INCLUSION, clean_inclusion))
-        said = {name: self._cleaned("", clean, self.record.get(name)) for name, clean in cleaners}
-        return {name: value for name, value in said.items() if value is not None}
+        return {
+            name: number
+            for name, clean in ASKS.items()
+            if (number := self._cleaned("", clean, self.record.get(name))) is not None
+        }
 
     def rest(self) -> dict[str, Any]:
         """What a record holds besides the format's fields."""
@@ -256,15 +284,14 @@ class Fields:
         has_list, docs = docs is not None, docs or ()
         readers: dict[str, Callable[..., Any]] = {SEARCHES: as_searches, "stages": as_stages}
         made: dict[str, Any] = {}
-        if any(record.get(name) not in (None, []) for name in readers):
-            # Their numbers mean the documents of the question first.
-            numbered = NumberedDocs(docs, self.repair)
-            for name, read in readers.items():
-                values = [] if record.get(name) is None else record[name]
-                made[name] = self._cleaned(name, read, values, numbered, self.repair) or ()
-        answer = partial(Retrieved, docs, seconds, error, has_list=has_list, **made)
+        # Their numbers mean the documents of the question first.
+        numbered = NumberedDocs(docs, self.repair)
+        for name, read in readers.items():
+            if record.get(name) is not None:
+                made[name] = self._cleaned(name, read, record[name], numbered) or ()
+        answer = partial(Retrieved, docs, seconds, error, made.pop("stages", ()))
         # Searches that contradict each other are reported; what came is kept without them.
-        return self._cleaned("", answer) or Retrieved(docs, seconds, error, made["stages"])
+        return self._cleaned("", partial(answer, has_list=has_list, **made)) or answer()
 
     def _of_type(self, name: str, kind: type[_Cleaned], kind_text: str) -> _Cleaned | None:
         """A value of a type of JSON; None where there is none."""

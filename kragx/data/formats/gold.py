@@ -30,12 +30,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, starmap
 from pathlib import Path
-from typing import Any
 
 from kragx.data.documents import Doc
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats.format import (
-    FORBIDDEN_IDS,
+    QUESTION_FIELDS,
+    RESULT_FIELDS,
     STANDS_FOR,
     Fields,
     Format,
@@ -53,30 +53,6 @@ from kragx.data.search_records import SEARCHES
 from kragx.data.weights import weights_of
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import message
-
-_QUERY: Mapping[str, Kind] = {
-    "query_id": "word",
-    "query": "text",
-    "query_type": "word",
-    "expected_doc_types": "ids",
-    "answerable": "flag",
-    "reference": "text",
-    "history": "json",
-    "metadata": "json",
-    "gold": "json",
-    FORBIDDEN: "json",
-    FORBIDDEN_IDS: "gold ids",
-    **STANDS_FOR,
-}
-_RESULT: Mapping[str, Kind] = {
-    "retrieved": "json",
-    "retrieved_chunk_ids": "ids",
-    "seconds": "number",
-    "error": "text",
-    SEARCHES: "json",
-    "stages": "json",
-}
-
 
 _IRRELEVANT = "irrelevant_chunk_ids"
 _GRADES = {"highly_relevant_chunk_ids": 2.0, "relevant_chunk_ids": 1.0, _IRRELEVANT: 0.0}
@@ -102,13 +78,15 @@ def _read(fields: Fields) -> Read:
 
 GOLD = Format(
     "gold",
-    fields={**_QUERY, **_RESULT},
+    fields=QUESTION_FIELDS | RESULT_FIELDS,
     marks=("gold", "retrieved", SEARCHES),
     read=_read,
 )
 """The format of gold and results files."""
 
-GOLDSET = replace(GOLD, name="goldset", fields={**_QUERY, **_LISTS, **_RESULT}, marks=tuple(_LISTS))
+GOLDSET = replace(
+    GOLD, name="goldset", fields={**QUESTION_FIELDS, **_LISTS, **RESULT_FIELDS}, marks=tuple(_LISTS)
+)
 """The same where chunks stand in a list for each grade: managed gold sets."""
 
 
@@ -161,11 +139,13 @@ def _write(
     searches: bool = False,
 ) -> None:
     if is_parquet(path):
-        # The columns of a Parquet file are settled before its first row is written.
-        forbids = any(query.forbidden is not None for query in dataset)
-        beside: dict[str, Any] = {"rules": dataset.forbidden, "searches": searches}
-        beside["weighs"] = weights_of(dataset) is not None
-        write_questions(questions, path, results=results, forbids=forbids, **beside)
+        is_said = {
+            FORBIDDEN: any(query.forbidden is not None for query in dataset),
+            **dict.fromkeys(STANDS_FOR, weights_of(dataset) is not None),
+            SEARCHES: searches,
+        }
+        beside = [name for name, flag in is_said.items() if flag]
+        write_questions(questions, path, results=results, beside=beside, rules=dataset.forbidden)
     else:
         records = starmap(question_record, questions)
         write_records(chain(rules_record(dataset.forbidden), records), path)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -24,13 +24,20 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kragx.data.forbidden import FORBIDDEN
-from kragx.data.formats.format import FORBIDDEN_IDS, RULES_KEY, question_record, unique_names
+from kragx.data.formats.format import (
+    FORBIDDEN_IDS,
+    QUESTION_FIELDS,
+    RESULT_FIELDS,
+    RULES_KEY,
+    STANDS_FOR,
+    question_record,
+    unique_names,
+)
 from kragx.data.formats.jsonl import check_unpacked, json_value, replacing, to_json
 from kragx.data.gold import Query
 from kragx.data.runs import Retrieved
 from kragx.data.search_records import SEARCHES
 from kragx.data.text import SurrogateRepair
-from kragx.data.weights import INCLUSION, WEIGHT
 from kragx.ground.errors import DataError, UsageError, inside, needing
 from kragx.ground.printing import message
 
@@ -58,6 +65,8 @@ _LISTS = ("alternatives", "expected_doc_types", "metadata")  # a map without ent
 _JSON = ("metadata", "stages", "history", SEARCHES)
 _IDS = ("retrieved_chunk_ids", FORBIDDEN_IDS)  # lists that others write, and kragx does not
 
+SELDOM = (FORBIDDEN, *STANDS_FOR, SEARCHES)
+"""Columns that kragx writes only where somebody says something in them."""
 
 GROUP = 4096
 """Questions of a row group, which is the least that a worker takes."""
@@ -187,8 +196,7 @@ def _is_nested(schema: pa.Schema, name: str) -> bool:
     items = {str(getattr(kind, "value_type", "")).partition("<")[0] for kind in lists}
     # Where all lists are empty, nothing is known of what they hold, and their items are null.
     are_nested = "struct" in items and items <= {"struct", "null"}
-    known = {*_schema(results=True, forbids=True, searches=True, weighs=True).names, *_IDS}
-    return are_nested and fields.keys() <= known
+    return are_nested and fields.keys() <= (QUESTION_FIELDS | RESULT_FIELDS).keys()
 
 
 def _without_null(value: Any, name: str = "") -> Any:
@@ -213,9 +221,7 @@ def write_questions(
     path: str | Path,
     *,
     results: bool = True,
-    forbids: bool = False,
-    searches: bool = False,
-    weighs: bool = False,
+    beside: Collection[str] = (),
     rules: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Write questions, and what was retrieved for them, into a Parquet file.
@@ -224,9 +230,7 @@ def write_questions(
         questions: the questions, as a stream; a group of them is held at once.
         path: of the file, or its address; what stands there is replaced once all is written.
         results: whether to write what was retrieved.
-        forbids: whether to write what is forbidden.
-        searches: whether to write searches.
-        weighs: whether to write weights, and chances of having been drawn.
+        beside: which of `SELDOM` to write; the columns of a file are settled before its first row.
         rules: of the gold set, by name.
 
     Raises:
@@ -237,7 +241,9 @@ def write_questions(
         import pyarrow as pa
         from pyarrow import parquet
     rows: Iterator[dict[str, Any]] = (_row(question_record(*pair)) for pair in questions)
-    schema = _schema(results=results, forbids=forbids, searches=searches, weighs=weighs)
+    left_out = {*SELDOM}.difference(beside).union(() if results else RESULT_FIELDS)
+    columns = {name: kind for name, kind in _columns().items() if name not in left_out}
+    schema = pa.schema(columns)
     with written_at(path) as sink, parquet.ParquetWriter(sink, schema, **OPTIONS) as file:
         while group := [*islice(rows, GROUP)]:
             file.write_batch(pa.RecordBatch.from_pylist(group, schema), row_group_size=GROUP)
@@ -245,7 +251,8 @@ def write_questions(
             file.add_key_value_metadata({RULES_KEY: to_json(rules)})
 
 
-def _schema(*, results: bool, forbids: bool, searches: bool, weighs: bool) -> pa.Schema:
+def _columns() -> dict[str, pa.DataType]:
+    """All columns that a file may have."""
     import pyarrow as pa
 
     text, number = pa.large_string(), pa.float64()
@@ -257,32 +264,15 @@ def _schema(*, results: bool, forbids: bool, searches: bool, weighs: bool) -> pa
         "alternatives": pa.list_(pa.struct(document)),
         "metadata": text,
     }
-    query = {
-        "query_id": text,
-        "query": text,
-        "gold": pa.list_(pa.struct(item)),
-        "query_type": text,
-        "expected_doc_types": pa.list_(text),
-        "answerable": pa.bool_(),
-        "reference": text,
-        "history": text,
-        "metadata": text,
+    forbidden = dict.fromkeys(("id", "text", "source", "why", "superseded_by"), text)
+    forbidden |= dict.fromkeys(("start", "end"), pa.int64())
+    lists = {"gold": item, "retrieved": document, FORBIDDEN: forbidden}
+    kinds = {"ids": pa.list_(text), "flag": pa.bool_(), "number": number}
+    return {
+        name: pa.list_(pa.struct(lists[name])) if name in lists else kinds.get(kind, text)
+        for name, kind in (QUESTION_FIELDS | RESULT_FIELDS).items()
+        if name not in _IDS
     }
-    if forbids:
-        item = dict.fromkeys(("id", "text", "source", "why", "superseded_by"), text)
-        item |= dict.fromkeys(("start", "end"), pa.int64())
-        query[FORBIDDEN] = pa.list_(pa.struct(item))
-    if weighs:
-        query |= {WEIGHT: number, INCLUSION: number}
-    answer = {
-        "retrieved": pa.list_(pa.struct(document)),
-        "seconds": number,
-        "error": text,
-        "stages": text,
-    }
-    if searches:
-        answer[SEARCHES] = text
-    return pa.schema(query | (answer if results else {}))
 
 
 def _row(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from kragx.data.gold import GoldDataset
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run
 from kragx.data.text import plain_number, read_number
-from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight
+from kragx.data.weights import ASKS
 from kragx.ground.errors import DataError, UsageError, inside
 from kragx.ground.printing import message
 
@@ -233,8 +233,8 @@ class Beir:
         query_ids = {record["query_id"] for record in judged.values()}
         for line, query in _some(self.queries, query_ids):
             with inside(path=f"{self.queries}:{line}"):  # the file that is to be mended
-                clean_weight(query.get(WEIGHT))
-                clean_inclusion(query.get(INCLUSION))
+                for name, clean in ASKS.items():
+                    clean(query.get(name))
             queries[str(query["_id"])] = query
         doc_ids = {item["id"] for record in judged.values() for item in record["gold"]}
         corpus = {str(doc["_id"]): doc for _, doc in _some(corpus_of(self.folder), doc_ids)}
@@ -248,7 +248,7 @@ class Beir:
                 problems.add(line, "query-id", problem, query_id=query_id)
                 continue
             query = queries[query_id]
-            about = {name: query[name] for name in ("metadata", WEIGHT, INCLUSION) if name in query}
+            about = {name: query[name] for name in ("metadata", *ASKS) if name in query}
             gold = [_as_gold(corpus.get(item["id"], {})) | item for item in record["gold"]]
             yield line, {"query_id": query_id, "query": query.get("text"), **about, "gold": gold}
 
