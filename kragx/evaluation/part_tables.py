@@ -392,7 +392,7 @@ def _compute(
         # Of what metrics ask for nobody knows from a part alone whether it is forbidden at all.
         asking = (spec for spec in criteria.specs if spec.metric.reads_forbidden)
         kinds = {spec["kind"] or FORBIDDEN for spec in asking}
-        forbidden = widened(matches.forbidden.marks, kinds)
+        forbidden = widened(matches.forbidden, kinds)
     if criteria.looks:
         evidence = criteria.gathered(lists, table, 1, forbidden, searches, matches.searched)
     elif forbidden is not None or searches is not None:
