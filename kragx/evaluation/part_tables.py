@@ -29,7 +29,7 @@ from kragx.data.weights import WEIGHT, unequal
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import prepared, unmeasured, versions
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.evidence import GatheredEvidence, facts_counts, reading_settings
+from kragx.evaluation.evidence import facts_counts, reading_settings
 from kragx.evaluation.forbidden import Beyond, widened
 from kragx.evaluation.inputs import OF_FORBIDDEN, PROBES, Source, Texts, source_of
 from kragx.evaluation.match_source import Matches, MatchPlan, table_counts
@@ -362,8 +362,7 @@ def scored(
     path = folder / f"{_hashed(part.key, settings)[:32]}.parquet"
     if (stored := read_table(path)) is not None:
         return stored
-    keep = groups_of if plan.keep is None else plan.keep
-    matched = match_part(part, replace(plan, keep=keep), hashes=True)
+    matched = match_part(part, replace(plan, keep=plan.keep or groups_of), hashes=True)
     lists, matched.stats.kept = matched.stats.kept, []
     result = ScoredPart(key=path.stem, stats=matched.stats, diagnostics=matched.diagnostics)
     try:
@@ -386,27 +385,24 @@ def _compute(
         raise _refused(
             message("what nobody knows of pairs is estimated from all questions together")
         )
-    evidence = forbidden = None
+    forbidden = None
     if matches.forbidden is not None:
         result.beyond = matches.forbidden.beyond
         # Of what metrics ask for nobody knows from a part alone whether it is forbidden at all.
         asking = (spec for spec in criteria.specs if spec.metric.reads_forbidden)
         kinds = {spec["kind"] or FORBIDDEN for spec in asking}
         forbidden = widened(matches.forbidden, kinds)
-    if criteria.looks:
-        evidence = criteria.gathered(lists, table, 1, forbidden, searches, matches.searched)
-    elif forbidden is not None or searches is not None:
-        evidence = GatheredEvidence((), table, forbidden=forbidden, searches=searches)
+    kept = lists if criteria.looks else ()
+    evidence = criteria.gathered(kept, table, 1, forbidden, searches, matches.searched)
     result.sums.update(table_counts(table, forbidden, searches))
     result.longest = table.longest
     result.values[WEIGHT] = [np.ones(table.n_queries) if table.weights is None else table.weights]
     for score in compute(table, criteria.specs, criteria.profile, evidence):
         result.values |= {name: [array] for name, array in score.columns.items()}
         result.sums.update(score.sums)
-    if evidence is not None:
-        result.readers = [*evidence.readers.values()]
-        if (facts := evidence.matched_facts) is not None:
-            result.facts, result.n_facts = facts.diagnostics, Counter(facts.n)
+    result.readers = [*evidence.readers.values()]
+    if (facts := evidence.matched_facts) is not None:
+        result.facts, result.n_facts = facts.diagnostics, Counter(facts.n)
 
 
 def groups_of(item: MatchItem) -> dict[str, Any]:
