@@ -8,7 +8,7 @@ is not needed.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ def read_mcp(
     name: str = "agent",
     tools: Sequence[str] | None = None,
     query_id: str | None = None,
-    answer: Mapping[str, str] | None = None,
+    documents: Callable[[Any], Any] | None = None,
 ) -> Run:
     """The searches that an agent made, by a log of MCP; ready for `kragx.evaluate`.
 
@@ -58,14 +58,14 @@ def read_mcp(
         name: names the run.
         tools: the names of those that search; None for all.
         query_id: where a request has the question's id, such as ``params._meta.query_id``.
-        answer: paths to the documents in a tool's JSON, as for `read_messages`.
+        documents: takes the documents out of what a tool answered, as for `read_messages`.
 
     Raises:
         DataError: something is no message of JSON-RPC, two calls of one id wait at once, or no call
             is of a question of the gold set.
         UsageError: nothing says which question calls are for; or a path is wrong.
     """
-    reader = LogReader(gold, tools, query_id, answer)
+    reader = LogReader(gold, tools, query_id, documents)
     if query_id is None and not isinstance(log, Mapping):
         raise UsageError(
             "MCP does not say which question a call is for",

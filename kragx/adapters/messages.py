@@ -7,7 +7,7 @@ messages, too. No package of these is needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ def read_messages(
     name: str = "agent",
     tools: Sequence[str] | None = None,
     query_id: str | None = None,
-    answer: Mapping[str, str] | None = None,
+    documents: Callable[[Any], Any] | None = None,
 ) -> Run:
     """The searches that an agent made, by its chats; ready for `kragx.evaluate`.
 
@@ -57,8 +57,8 @@ def read_messages(
     What a tool answers are documents where it is JSON of a list of documents, or of an object with
     one such list (``[{"id": ..., "text": ...}]``; ``page_content`` and ``content`` are texts as
     well), blocks of search results, or an artifact of LangChain's. All else, so plain text, is a
-    search of which nobody knows what it found: it counts as a step and is never a 0; `answer` says
-    where the documents of other JSON are. Where the last message cites sources by id, they are what
+    search of which nobody knows what it found: it counts as a step and is never a 0; `documents`
+    takes them out of other JSON. Where the last message cites sources by id, they are what
     was read. Messages have no times and no tokens.
 
     Args:
@@ -68,15 +68,15 @@ def read_messages(
         tools: the names of those that search; None for all.
         query_id: where a chat says the id of its last question: a path such as
             ``metadata.query_id``.
-        answer: paths to the documents in a tool's JSON, and from a document on to its fields, such
-            as ``{"documents": "$.hits", "text": "body", "id": "key"}``; see `Asking`.
+        documents: takes the documents out of what a tool answered (out of its JSON, where it is
+            that), as of `kragx.searched`.
 
     Raises:
         DataError: it is no chat, or none is of a question of the gold set.
         UsageError: two questions of the gold set have the same text and history, and nothing tells
-            them; or a path is wrong.
+            them; or `query_id` is no path.
     """
-    reader = LogReader(gold, tools, query_id, answer)
+    reader = LogReader(gold, tools, query_id, documents)
     remedy = "name where a chat has the id: query_id='metadata.query_id'"
     questions = KnownQuestions(gold, by_id=query_id is not None, remedy=remedy)
     if isinstance(chats, Mapping):

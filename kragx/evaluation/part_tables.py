@@ -29,7 +29,7 @@ from kragx.data.weights import WEIGHT, unequal
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import prepared, unmeasured, versions
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.evidence import GatheredEvidence, facts_counts, reading_settings
+from kragx.evaluation.evidence import facts_counts, reading_settings
 from kragx.evaluation.forbidden import Beyond, widened
 from kragx.evaluation.inputs import OF_FORBIDDEN, PROBES, Source, Texts, source_of
 from kragx.evaluation.match_source import Matches, MatchPlan, table_counts
@@ -53,12 +53,10 @@ SUMMARY = "evaluation.json"
 TABLES = "tables"
 """The folder within, in which tables stand."""
 
-VERSION = 10
+VERSION = 11
 """Of the form of tables; a table of another one is not taken."""
 
-_FACTS = "facts "
 _LONGEST = 200  # characters of a value to slice by
-_JUDGED = ("n_judgements", "n_human", "n_distinct", "n_stored", "dialects")
 
 
 @dataclass(frozen=True)
@@ -101,8 +99,7 @@ def evaluate_in_parts(
     """`kragx.evaluate` of results, part by part, with the values of each part in a file.
 
     A part whose values stand in the folder already, of the same content and settings, is not
-    computed again, nor is anything of it judged. The numbers are those of `evaluate`, to the last
-    bit.
+    computed again. The numbers are those of `evaluate`, to the last bit.
 
     Args:
         source: results, as of `evaluate`: a file of JSON Lines, or Parquet.
@@ -110,15 +107,14 @@ def evaluate_in_parts(
         corpus: as for `evaluate`.
         workers: as for `evaluate`.
         measures: match, metrics, profile, no_gold, forbidden, facts_match and budget_tokenizer, as
-            for `evaluate`; a judge grades against the gold, and the values of a metric depend on
-            their own question alone.
+            for `evaluate`; no judge decides, and the values of a metric depend on their own
+            question alone.
 
     Raises:
         UsageError: an argument is wrong, or of a kind that needs all questions at once.
         DataError: as `evaluate`.
         WorkerError: as `evaluate`.
         RetrieverError: as `evaluate`.
-        JudgingError: as `evaluate`; the parts that are whole are kept.
         MissingExtraError: pyarrow is not installed.
     """
     with needing("parquet", "writing tables of values"):
@@ -134,9 +130,7 @@ def evaluate_in_parts(
         )
     check_arguments(Criteria.of, measures, "evaluate_in_parts")
     criteria = Criteria.of(**measures)
-    deciders = [criteria.matcher] if criteria.facts_by is None else criteria.members
     _check(criteria)
-    criteria = replace(criteria, matcher=criteria.matcher.against_gold())
     texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
     results = source_of(source, None, criteria.profile, texts=texts)
     criteria, plan = prepared(criteria, results, as_corpus(corpus))
@@ -147,12 +141,11 @@ def evaluate_in_parts(
     make_folder(tables)
     key = settings_hash(criteria, plan)
     score = partial(scored, criteria=criteria, plan=plan, folder=tables, settings=key)
-    engine, parts = engine_of(workers, *deciders), parts_of(results.rows)
+    engine, parts = engine_of(workers), parts_of(results.rows)
     work = (score(part) for part in parts) if engine is None else engine.map(score, parts)
-    total = ScoredPart(key="", stats=results.stats, diagnostics=Diagnostics())
+    total = ScoredPart(stats=results.stats, diagnostics=Diagnostics())
     are_kept = dict[str, bool]()
-    is_shown = False if any(decider.judges for decider in deciders) else None  # it shows its own
-    for part in passing(results, total.diagnostics, work, message("scored parts"), is_shown):
+    for part in passing(results, total.diagnostics, work, message("scored parts")):
         total.add(part)
         are_kept[f"{part.key}.parquet"] = part.is_kept
     evaluation = _evaluation(total, results, criteria, plan).answered()
@@ -172,18 +165,10 @@ def evaluate_in_parts(
 
 
 def _check(criteria: Criteria) -> None:
-    """Refuse what only all questions together can tell."""
-    if not criteria.matcher.uses_gold or criteria.matcher.pool is not None:
-        raise _refused(message("what a judge of relevance finds in all retrievers is one pool"))
-    if any(member.votes for member in criteria.members):
-        raise _refused(
-            message("how far the judges of a panel differ is said of all questions at once")
-        )
+    """Refuse what only all questions together can tell, and what is asked for and paid."""
+    if criteria.relevance_by is not None or any(member.judges for member in criteria.members):
+        raise _refused(message("what a judge says stands in its store, and is not asked twice"))
     for spec in criteria.specs:
-        if spec.metric.from_relevance is not None:
-            raise _refused(
-                message("metric {spec!r} is judged in a pool of all questions", spec=str(spec))
-            )
         if not (spec.apart or spec.metric.from_searches is not None):
             raise _refused(
                 message("metric {spec!r} is not made of values of single questions", spec=str(spec))
@@ -200,8 +185,7 @@ def _evaluation(
     """The numbers of all parts, as `evaluate` gives them.
 
     Raises:
-        UsageError: a metric asks for what is not forbidden, or nobody knows what ids mean; or
-            judgements are missing.
+        UsageError: a metric asks for what is not forbidden, or nobody knows what ids mean.
         DataError: documents take each other's place in a circle.
     """
     sums, diagnostics, beyond = total.sums, total.diagnostics, None
@@ -225,18 +209,7 @@ def _evaluation(
     matching.conclude(criteria.matcher, diagnostics)
     facts = {}
     if criteria.facts_by is not None:
-        names = [name for name in sums if name.startswith(_FACTS)]
-        n_facts = {name.removeprefix(_FACTS): sums[name] for name in names}
-        facts = facts_counts(n_facts, total.facts, criteria.facts_by)
-    if total.is_open:
-        raise _refused(
-            message(
-                "judgements are missing, and what they leave open is estimated from all questions "
-                "together; the next run asks for these alone"
-            )
-        )
-    if criteria.matcher.judges and not sums["n_with_any_gold"]:
-        raise _refused(message("no question has gold, and what a judge finds relevant is one pool"))
+        facts = facts_counts(total.n_facts, total.facts, criteria.facts_by)
     for reader in total.readers:
         reader.warn()
     columns = {name: np.concatenate(arrays) for name, arrays in total.values.items()}
@@ -265,10 +238,7 @@ def _plain_diagnostics(diagnostics: Diagnostics) -> dict[str, Any]:
         [*key, type(value).__name__, TypeAdapter(type(value)).dump_python(value, mode="json")]
         for key, value in diagnostics.by_kind.items()
     ]
-    # Nothing is asked for a table that stands there.
-    judging = diagnostics.judging.kept() if "judging" in vars(diagnostics) else None
-    judged = judging and {name: getattr(judging, name) for name in _JUDGED}
-    return {"counts": dict(diagnostics), "by_kind": by_kind, "judging": judged}
+    return {"counts": dict(diagnostics), "by_kind": by_kind}
 
 
 def _diagnostics_of(record: Mapping[str, Any]) -> Diagnostics:
@@ -277,11 +247,6 @@ def _diagnostics_of(record: Mapping[str, Any]) -> Diagnostics:
     kinds = {kind.__name__: kind for kind in classes}
     for kind, settings, name, value in record["by_kind"]:
         diagnostics.by_kind[kind, settings] = TypeAdapter(kinds[name]).validate_python(value)
-    if (judging := record["judging"]) is not None:
-        from kragx.judging.judgement_counts import Tally
-
-        judged = {**judging, "dialects": Counter(judging["dialects"])}
-        diagnostics.judging = Tally(**{name: judged[name] for name in _JUDGED})
     return diagnostics
 
 
@@ -301,32 +266,32 @@ class ScoredPart(PartResult):
 
     Attributes:
         key: the name of its table, by what its values depend on.
-        facts: what the matcher of facts noted.
+        facts: what the matcher of facts noted, and `n_facts`: how many there are (`Facts.n`).
         readers: who has read texts for spans, in each way that was asked for.
         values: for each column the (q) values of each part: of metrics, and weights.
         sums: counts that are added up: of metrics under their names.
         longest: the most documents of a question.
         beyond: what all questions together can tell of what is forbidden.
         is_kept: whether its table stood there before.
-        is_open: whether there is none, as judgements are missing; of several parts, in any.
     """
 
     __pydantic_config__: ClassVar[dict[str, bool]] = {"arbitrary_types_allowed": True}
 
-    key: str
+    key: str = ""
     diagnostics: _Diagnostics
     facts: _Diagnostics = field(default_factory=Diagnostics)
+    n_facts: _Sums = field(default_factory=Counter)
     readers: list[Reader] = field(default_factory=list)
     values: _Columns = field(default_factory=dict)
     sums: _Sums = field(default_factory=Counter)
     longest: int = 0
     beyond: Beyond = field(default_factory=Beyond)
     is_kept: bool = False
-    is_open: bool = False
 
     def add(self, later: Self) -> None:
         """Add the scores of the questions behind these."""
         self.facts.merge(later.facts)
+        self.n_facts.update(later.n_facts)
         self.beyond.merge(later.beyond)
         for reader in later.readers:
             alike = [mine for mine in self.readers if mine.options == reader.options]
@@ -335,7 +300,6 @@ class ScoredPart(PartResult):
             self.values.setdefault(name, []).extend(values)
         self.sums.update(later.sums)
         self.longest = max(self.longest, later.longest)
-        self.is_open |= later.is_open
 
 
 _TABLE = TypeAdapter(ScoredPart)
@@ -361,7 +325,6 @@ def settings_hash(criteria: Criteria, plan: MatchPlan) -> str:
         [*map(str, criteria.specs)],
         criteria.token_settings,
         criteria.passages,
-        [judge.decides_by for member in criteria.members for judge in member.graders],
         [*map(_code, map(type, foreign)), *map(_code, ways)],
         [texts.needed_by, *texts.sides],
         forbidding and [forbidding.id_key, forbidding.is_asked],
@@ -399,8 +362,7 @@ def scored(
     path = folder / f"{_hashed(part.key, settings)[:32]}.parquet"
     if (stored := read_table(path)) is not None:
         return stored
-    keep = groups_of if plan.keep is None else plan.keep
-    matched = match_part(part, replace(plan, keep=keep), hashes=True)
+    matched = match_part(part, replace(plan, keep=plan.keep or groups_of), hashes=True)
     lists, matched.stats.kept = matched.stats.kept, []
     result = ScoredPart(key=path.stem, stats=matched.stats, diagnostics=matched.diagnostics)
     try:
@@ -410,8 +372,7 @@ def scored(
             _compute(result, matched.matches, lists, criteria)
     except KragxError as error:
         raise error.within(path=part.name) from error
-    if not result.is_open:
-        write_table(path, result, [*map(groups_of, lists)] if criteria.looks else lists)
+    write_table(path, result, [*map(groups_of, lists)] if criteria.looks else lists)
     return result
 
 
@@ -420,30 +381,28 @@ def _compute(
 ) -> None:
     """The metrics of a part, noted with what all parts together may show."""
     table, searches = matches.on_basis
-    evidence = forbidden = None
+    if table.has_unknown:
+        raise _refused(
+            message("what nobody knows of pairs is estimated from all questions together")
+        )
+    forbidden = None
     if matches.forbidden is not None:
         result.beyond = matches.forbidden.beyond
         # Of what metrics ask for nobody knows from a part alone whether it is forbidden at all.
         asking = (spec for spec in criteria.specs if spec.metric.reads_forbidden)
         kinds = {spec["kind"] or FORBIDDEN for spec in asking}
-        forbidden = widened(matches.forbidden.marks, kinds)
-    if criteria.looks:
-        evidence = criteria.gathered(lists, table, 1, forbidden, searches, matches.searched)
-        result.readers = [*evidence.readers.values()]
-    elif forbidden is not None or searches is not None:
-        evidence = GatheredEvidence((), table, forbidden=forbidden, searches=searches)
+        forbidden = widened(matches.forbidden, kinds)
+    kept = lists if criteria.looks else ()
+    evidence = criteria.gathered(kept, table, 1, forbidden, searches, matches.searched)
     result.sums.update(table_counts(table, forbidden, searches))
-    result.longest, result.is_open = table.longest, matches.table.has_unknown
+    result.longest = table.longest
     result.values[WEIGHT] = [np.ones(table.n_queries) if table.weights is None else table.weights]
     for score in compute(table, criteria.specs, criteria.profile, evidence):
         result.values |= {name: [array] for name, array in score.columns.items()}
         result.sums.update(score.sums)
-        result.is_open |= score.bounds is not None and score.extremes is None
-    if evidence is not None:
-        result.readers = [*evidence.readers.values()]
-        if (facts := evidence.matched_facts) is not None:
-            result.facts = facts.diagnostics
-            result.sums.update({f"{_FACTS}{name}": n for name, n in facts.n.items()})
+    result.readers = [*evidence.readers.values()]
+    if (facts := evidence.matched_facts) is not None:
+        result.facts, result.n_facts = facts.diagnostics, Counter(facts.n)
 
 
 def groups_of(item: MatchItem) -> dict[str, Any]:

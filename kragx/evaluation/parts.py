@@ -20,14 +20,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, lru_cache, partial
 from itertools import chain, islice
-from multiprocessing import parent_process
-from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryDirectory
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from kragx.data import LackingError, Reading, SurrogateRepair
 from kragx.data.batch import Batch, Row, batches_of
@@ -50,15 +49,23 @@ PART_ROWS = 512
 """Questions in memory that are a part."""
 
 
-@dataclass(frozen=True)
-class Lines:
-    """Whole lines of a file of JSON Lines: the number of the first, and the bytes of all."""
+class Lines(NamedTuple):
+    """Whole lines of a file of JSON Lines.
 
+    Attributes:
+        file: as messages have it.
+        path: where every process of this machine finds it.
+        format: the name of its format.
+        first: the number of the first line.
+        start, stop: where they stand, in bytes.
+    """
+
+    file: str
     path: Path
+    format: str
     first: int
     start: int
     stop: int
-    format: str
 
     def read(self) -> bytes:
         """The lines."""
@@ -75,31 +82,28 @@ class Part:
         name: what messages call it.
         content: where it stands, as every process finds it: lines of a file, or row groups of one
             that has a row a question; or the questions as they are.
-        file: that it is of, as messages have it.
     """
 
     name: str
     content: Lines | ParquetTable | Sequence[Row]
-    file: str = ""
 
     @property
     def key(self) -> str:
         """The SHA-256 of its content."""
-        match self.content:
-            case ParquetTable():
-                return self.content.content_hash()
-            case Lines():
-                return hashlib.sha256(self.content.read()).hexdigest()
-        return hashlib.sha256(pickle.dumps(self.content)).hexdigest()
+        content = self.content
+        if isinstance(content, ParquetTable):
+            return content.content_hash()
+        raw = content.read() if isinstance(content, Lines) else pickle.dumps(content)
+        return hashlib.sha256(raw).hexdigest()
 
     def batches(self, repair: SurrogateRepair) -> Iterator[Batch]:
         """Its questions, many at once; what is wrong is said with the line of the whole file."""
         match self.content:
-            case ParquetTable():
-                reading = Reading(self.content, "gold", strict=True)
+            case ParquetTable() as table:
+                reading = Reading(table, "gold", strict=True)
             case Lines() as part:
                 lines = enumerate(io.BytesIO(part.read()), start=part.first)
-                reading = Reading(self.file, part.format, strict=True, lines=lines)
+                reading = Reading(part.file, part.format, strict=True, lines=lines)
             case rows:
                 return batches_of(rows)  # whoever has read them has counted surrogates
         reading.problems.repair = repair
@@ -115,45 +119,42 @@ def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
     if not isinstance(rows, Reading):
         return _in_rows(rows)
     if rows.is_located:
-        files = files_of(rows.source)
-        if all(rows.is_nested(ParquetTable(file)) for file in files):
-            return chain.from_iterable(map(_groups_of, files))
-        return _in_rows(rows, rows.problems.file)
+        tables = [*map(ParquetTable, files_of(rows.source))]
+        are_nested = all(map(rows.is_nested, tables))
+        return chain.from_iterable(map(_in_groups, tables)) if are_nested else _in_rows(rows)
     stream = iter(rows)
     first = next(stream, None)  # its format is known now
     if first is None:
         raise rows.empty
     # Of what is packed, or comes from a pipe, no other process can begin in the middle.
     if not rows.by_lines or rows.is_read_once or str(rows.path).endswith(".gz"):
-        return _in_rows(chain([first], stream), rows.problems.file)
+        return _in_rows(chain([first], stream))
     rows.problems.repair.surrogates = 0  # as these lines are read again
     assert rows.format is not None
-    return _lines_of(str(rows.path), rows.format.name)
+    return _in_lines(str(rows.path), rows.format.name)
 
 
-def _in_rows(rows: Iterable[Row], file: str = "") -> Iterator[Part]:
+def _in_rows(rows: Iterable[Row]) -> Iterator[Part]:
     stream, n = iter(rows), 0
     while content := list(islice(stream, PART_ROWS)):
-        yield Part(f"questions {n + 1:,} to {n + len(content):,}", content, file)
+        yield Part(f"questions {n + 1:,} to {n + len(content):,}", content)
         n += len(content)
 
 
-def _groups_of(file: str) -> Iterator[Part]:
-    for table in ParquetTable(file).stretches(PART_BYTES):
-        groups = table.groups or (0,)
-        name = f"{shown(file)}, row groups {groups[0] + 1} to {groups[-1] + 1}"
-        yield Part(name, table, shown(file))
+def _in_groups(table: ParquetTable) -> Iterator[Part]:
+    for part in table.stretches(PART_BYTES):
+        groups = part.groups or (0,)
+        yield Part(f"{shown(part.file)}, row groups {groups[0] + 1} to {groups[-1] + 1}", part)
 
 
-def _lines_of(path: str, format_: str) -> Iterator[Part]:
+def _in_lines(path: str, format_: str) -> Iterator[Part]:
     first, start = 1, 0
     with Path(path).open("rb") as file:
         while raw := file.read(PART_BYTES):
             raw += file.readline()
-            stop = start + len(raw)
-            lines = Lines(Path.cwd() / path, first, start, stop, format_)
-            yield Part(f"{path} from line {first} on", lines, path)
-            first, start = first + raw.count(b"\n"), stop
+            lines = Lines(path, Path.cwd() / path, format_, first, start, start + len(raw))
+            yield Part(f"{path} from line {first} on", lines)
+            first, start = first + raw.count(b"\n"), lines.stop
 
 
 @dataclass(kw_only=True)
@@ -201,7 +202,6 @@ def passing(
     diagnostics: Diagnostics,
     results: Generator[_Part, None, None],
     title: str,
-    is_shown: bool | None = None,
 ) -> Iterator[_Part]:
     """What comes of the parts of a source, in order, which passes then; their notes are merged.
 
@@ -210,7 +210,7 @@ def passing(
     """
     stats = source.stats
     # Closed at once, also after a mistake, as others may be at work.
-    with closing(results), progress_bar(title, None, is_shown) as advance:
+    with closing(results), progress_bar(title, None, None) as advance:
         try:
             for result in results:
                 if not stats.lines.keys().isdisjoint(result.stats.lines):
@@ -366,23 +366,19 @@ def _not_sendable(error: Exception) -> UsageError:
     )
 
 
-_work_of: dict[str, Any] = {}
-"""The function that this process works with for others, as it was sent, and unpickled."""
+@lru_cache(maxsize=1)  # a process unpickles it once, with its matcher and corpus
+def _unpickled(function: bytes) -> Callable[[Any], Any]:
+    return pickle.loads(function)  # type: ignore[no-any-return]
 
 
 def work_on(function: bytes, item: bytes) -> Any:
-    """What a function and an item come to that were sent, or the error.
-
-    A process unpickles the function once, with its matcher and corpus.
-    """
+    """What a function and an item come to that were sent, or the error."""
     try:
-        if _work_of.get("sent") != function:
-            _work_of.update(function=pickle.loads(function), sent=function)
-        unpacked = pickle.loads(item)
+        work, unpacked = _unpickled(function), pickle.loads(item)
     except Exception as error:  # a class of the script, say
         return _not_sendable(error)
     try:
-        return _work_of["function"](unpacked)
+        return work(unpacked)
     except Exception as error:
         try:
             return pickle.loads(pickle.dumps(error))
@@ -413,12 +409,20 @@ class ProcessPool(Engine):
     def working(self, function: bytes, waiting: Waiting) -> Iterator[Hands]:
         """Within it the processes run."""
         folder = TemporaryDirectory(prefix="kragx-workers-", ignore_cleanup_errors=True)
-        with (
-            folder as path,
-            ProcessPoolExecutor(self.n, _Context(), _begin, (function, path)) as executor,
-        ):
+        spawning = get_context("spawn")
+        with folder as path, ProcessPoolExecutor(self.n, spawning, _begin, (path,)) as executor:
+
+            def submit(item: bytes) -> Future[str]:
+                # Processes begin here: without the script at hand it does not matter what it does.
+                main = sys.modules["__main__"]
+                sys.modules["__main__"] = ModuleType("__main__")
+                try:
+                    return executor.submit(_work, path, item)
+                finally:
+                    sys.modules["__main__"] = main
+
+            Path(path, _FUNCTION).write_bytes(function)
             try:
-                submit = lambda item: executor.submit(_work, item)  # noqa: E731
                 yield submit, _read, AHEAD * self.n
             except BrokenExecutor as error:  # whoever died was at one of the first
                 names = (name for name, future in waiting if future.exception())
@@ -429,42 +433,31 @@ class ProcessPool(Engine):
                 raise
 
 
-class _Process(SpawnProcess):
-    """A process that does not import the script, so that it does not matter what that does."""
-
-    def start(self) -> None:
-        """Begin, with another ``__main__`` at hand."""
-        main = sys.modules["__main__"]
-        sys.modules["__main__"] = ModuleType("__main__")
-        try:
-            super().start()
-        finally:
-            sys.modules["__main__"] = main
+_FUNCTION = "function"
+"""The file in the folder of the processes in which stands what they work with."""
 
 
-class _Context(SpawnContext):
-    """Where an executor has such processes from."""
-
-    Process = _Process
-
-
-def _begin(function: bytes, folder: str) -> None:
-    """Prepare a process of ours: it works with a function as long as there is who has begun it."""
+def _begin(folder: str) -> None:
+    """Prepare a process of ours, which works as long as there is who has begun it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever has started this ends it
     os.environ["OMP_NUM_THREADS"] = "1"  # a core each: read as numpy and pyarrow are imported
     os.dup2(2, 1)  # what code prints is no result
-    _work_of.update(ours=function, folder=folder)
     threading.Thread(target=_end_with_parent, args=(folder,), daemon=True).start()
 
 
-def _work(item: bytes) -> str:
+@cache
+def _function_in(folder: str) -> bytes:
+    return Path(folder, _FUNCTION).read_bytes()
+
+
+def _work(folder: str, item: bytes) -> str:
     """Work on an item; the name of the file in which stands what it came to.
 
     A name goes through a pipe in one piece. Of a value that a killed process has begun to send the
     rest would be waited for.
     """
-    with NamedTemporaryFile(dir=_work_of["folder"], delete=False) as file:
-        pickle.dump(work_on(_work_of["ours"], item), file, pickle.HIGHEST_PROTOCOL)
+    with NamedTemporaryFile(dir=folder, delete=False) as file:
+        pickle.dump(work_on(_function_in(folder), item), file, pickle.HIGHEST_PROTOCOL)
     return file.name
 
 

@@ -193,6 +193,7 @@ def equal_lists(first: Sequence[Doc], second: Sequence[Doc]) -> bool:
     return [doc.identity for doc in first] == [doc.identity for doc in second]
 
 
+@dataclass(frozen=True)
 class AnswerChain:
     """The lists on the way to one question's answer, and which has which gold item at which rank.
 
@@ -202,27 +203,23 @@ class AnswerChain:
         k: how deep the answer is looked at; None for what was read.
         lists: what its stages returned, and last the answer.
         ranks: of each list the ranks of all gold items.
-        makes_answer: whether the answer is another list than what the last stage returned.
     """
 
-    def __init__(
-        self,
-        query: Query,
-        answer: Retrieved | None,
-        lists: Mapping[str, Stage],
-        ranks: Mapping[str, Mapping[str, Sequence[float]]],
-        k: int | None,
-    ) -> None:
-        self.query: Query = query
-        self.answer: Retrieved | None = answer
-        self.lists: Mapping[str, Stage] = lists
-        self.k: int | None = k
-        self.ranks: dict[str, Sequence[float]] = {name: ranks[name][query.id] for name in lists}
-        last = lists[ANSWER].inputs
-        has_failed = answer is not None and answer.error is not None
-        self.makes_answer: bool = len(last) != 1 or not (
-            has_failed or equal_lists(lists[last[0]].documents, lists[ANSWER].documents)
-        )
+    query: Query
+    answer: Retrieved | None
+    k: int | None
+    lists: Mapping[str, Stage]
+    ranks: Mapping[str, Sequence[float]]
+
+    @property
+    def makes_answer(self) -> bool:
+        """Whether the answer is another list than what the last stage returned."""
+        last = self.lists[ANSWER].inputs
+        if len(last) != 1:
+            return True
+        has_failed = self.answer is not None and self.answer.error is not None
+        documents = self.lists[ANSWER].documents
+        return not (has_failed or equal_lists(self.lists[last[0]].documents, documents))
 
     def is_deep(self, rank: float) -> bool:
         """Whether a rank is none within k; what was read is within it at any rank."""

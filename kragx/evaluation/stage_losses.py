@@ -333,10 +333,12 @@ def losses_of(
     if not matched.keys() & names.keys() - {ANSWER}:
         return unsaid(*remarks)
     ranks = {name: _ranks(evaluation) for name, evaluation in matched.items()}
-    chains = [
-        AnswerChain(query, run.results.get(query.id), lists[query.id], ranks, depth)
-        for query in queries
-    ]
+    chains = []
+    for query in queries:
+        of_query = lists[query.id]
+        ranks_of_query = {name: ranks[name][query.id] for name in of_query}
+        answer = run.results.get(query.id)
+        chains.append(AnswerChain(query, answer, depth, of_query, ranks_of_query))
     shown = sorted(names, key=lambda name: (name == ANSWER, name == ALL))
     if not any(of_query.makes_answer for of_query in chains):
         shown.remove(ANSWER)

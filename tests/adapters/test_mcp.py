@@ -193,10 +193,16 @@ def test_ids_that_are_numbers() -> None:
     assert (brief(run["1"]), run["2"].searches) == ([(1, "x", None, ["a"])], ())
 
 
-def test_tools_and_paths() -> None:
-    """The tools that search can be named, and where the documents of other JSON are."""
+def test_tools_and_documents() -> None:
+    """The tools that search can be named, and documents be taken out of other JSON."""
     log = {"q1": [request(1, "x"), result(1, json.dumps({"rows": [{"key": 7, "title": "t"}]}))]}
-    run = read_mcp(log, GOLD, answer={"documents": "$.rows", "id": "key", "text": "title"})
+    run = read_mcp(
+        log,
+        GOLD,
+        documents=lambda answer: [
+            {"id": str(row["key"]), "text": row["title"]} for row in answer["rows"]
+        ],
+    )
     assert brief(run["q1"]) == [(1, "x", None, ["7"])]
     assert brief(read_mcp(log, GOLD)["q1"]) == [(1, "x", None, None)]
     assert read_mcp(log, GOLD, tools=["sum"])["q1"].searches == ()

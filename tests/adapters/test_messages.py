@@ -163,18 +163,25 @@ def test_some_tools() -> None:
     assert (run["q1"].searches, run["q1"].documents) == ((), ())
 
 
-def test_paths() -> None:
-    """Where the documents of other JSON are can be named; what is not so is unmeasured."""
+def test_documents_of_other_json() -> None:
+    """A function takes them out, also where JSON is cut into blocks; without any nobody knows."""
     rows = {"hits": [{"_id": "a", "_source": {"body": "At ten."}}], "other": [{"id": "z"}]}
-    chat = [user("When does it open?"), calls("1", "2"), result("1", rows), result("2", "no JSON")]
-    paths = {"documents": "$.hits", "id": "_id", "text": "_source.body"}
-    run = read_messages([chat], GOLD, answer=paths)
-    assert brief(run["q1"]) == [(1, "1", ["a"]), (1, "2", None)]
-    assert run.settings == {"answer": paths}
-    with pytest.raises(DataError, match="no field 'rows'"):
-        read_messages([chat], GOLD, answer={"documents": "$.rows"})
-    with pytest.raises(UsageError, match=r"answer\.body: unknown"):
-        read_messages([chat], GOLD, answer={"body": "x"})
+    text = json.dumps(rows)
+    blocks = [{"type": "text", "text": part} for part in (text[:9], text[9:])]
+    chat = [
+        user("When does it open?"),
+        calls("1", "2", "3"),
+        result("1", rows),
+        result("2", "no JSON"),
+        {**result("3", ""), "content": blocks},
+    ]
+
+    def take(answer: object) -> object:
+        hits = answer["hits"] if isinstance(answer, dict) else None
+        return hits and [{"id": hit["_id"], "text": hit["_source"]["body"]} for hit in hits]
+
+    run = read_messages([chat], GOLD, documents=take)
+    assert brief(run["q1"]) == [(1, "1", ["a"]), (1, "2", None), (1, "3", ["a"])]
 
 
 @all_cases(

@@ -124,17 +124,7 @@ class ChainTrace(BaseCallbackHandler):
         """Something has failed."""
         self._end(run_id, error=reason_of(error))
 
-    def on_retriever_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """Something has failed."""
-        self._end(run_id, error=reason_of(error))
-
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """Something has failed."""
-        self._end(run_id, error=reason_of(error))
-
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """Something has failed."""
-        self._end(run_id, error=reason_of(error))
+    on_retriever_error = on_tool_error = on_llm_error = on_chain_error
 
     def _begin(self, kind: Kind, serialized: Any, run: Mapping[str, Any], **fields: Any) -> None:
         name = run.get("name") or (serialized or {}).get("name") or "step"

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kragx.data import Doc, GoldDataset, Retrieved, Run, SurrogateRepair, normalise
+from kragx.data import Doc, GoldDataset, Retrieved, Run, normalise
 from kragx.data.formats.jsonl import foreign_json, open_bytes
 from kragx.data.gold import Turn
 from kragx.data.problems import DataWarning
 from kragx.data.searches import distinct_by_identity
 from kragx.data.text import read_number
-from kragx.evaluation.answers import AnswerPaths, steps_of, value_at
-from kragx.evaluation.calls.messages import as_json, documents_in, documents_of_tool, turns_of
+from kragx.evaluation.answers import steps_of, value_at
+from kragx.evaluation.calls.messages import (
+    as_json,
+    documents_in,
+    documents_of_tool,
+    json_of,
+    turns_of,
+)
 from kragx.ground.caller_warnings import warn
-from kragx.ground.errors import DataError, UsageError, inside
-from kragx.ground.options import from_options
+from kragx.ground.errors import DataError, UsageError
 from kragx.ground.printing import joined, message
 
 Place = tuple[str, str]
@@ -86,40 +91,33 @@ class KnownQuestions:
         return by_history.get(tuple(map(normalise, before)))
 
 
+@dataclass(frozen=True)
 class LogReader:
     """What is read of a log of calls, and how.
 
-    Args:
+    Attributes:
         gold: the gold set.
         tools: the names of those that search; None for all.
         query_id: the path to a question's id.
-        answer: paths to the documents in a tool's JSON.
+        take: takes the documents out of what a tool answered; None for where they usually are.
 
     Raises:
-        UsageError: one is no path, or is called something else.
+        UsageError: `query_id` is no path.
     """
 
-    def __init__(
-        self,
-        gold: GoldDataset,
-        tools: Sequence[str] | None,
-        query_id: str | None,
-        answer: Mapping[str, str] | None,
-    ) -> None:
-        self.gold: GoldDataset = gold
-        self.query_id: str | None = query_id
-        self._tools = None if tools is None else [*tools]
-        if query_id is not None:
+    gold: GoldDataset
+    tools: Sequence[str] | None
+    query_id: str | None
+    take: Callable[[Any], Any] | None
+
+    def __post_init__(self) -> None:
+        if self.query_id is not None:
             # For its errors alone: a wrong path is said before the log is opened.
-            steps_of(query_id)
-        with inside("answer"):
-            self.paths: AnswerPaths = from_options(AnswerPaths, dict(answer or {}))
-        self._problem: DataError | None = None
-        self._fits = False
+            steps_of(self.query_id)
 
     def reads(self, tool: str) -> bool:
         """Whether a tool is one that searches."""
-        return self._tools is None or tool in self._tools
+        return self.tools is None or tool in self.tools
 
     def id_in(self, record: object) -> str | None:
         """The question's id in a record; None where it has none."""
@@ -138,36 +136,14 @@ class LogReader:
             artifact: what it gave beside.
             structured: the same as `content`, as JSON.
         """
-        if not self.paths.paths:
+        if self.take is None:
             return documents_of_tool(content, artifact)
-        value = content if structured is None else structured
-        if isinstance(value, (list, tuple)):
-            # Joined before it is read, as one JSON may be spread over several blocks.
-            texts = [block.get("text") if isinstance(block, dict) else None for block in value]
-            if texts and all(isinstance(text, str) for text in texts):
-                value = "".join(map(str, texts))
-        try:
-            docs = self.paths.read(as_json(value), SurrogateRepair())
-        except DataError as problem:
-            # Not yet raised: another tool answers otherwise; wrong are paths that never fit.
-            self._problem = self._problem or problem
-            return None
-        self._fits = True
-        return docs
+        return documents_in(self.take(json_of(content if structured is None else structured)))
 
     def run(self, results: Mapping[str, Retrieved], name: str) -> Run:
-        """The run of these results, in the order of the gold set.
-
-        Raises:
-            DataError: the paths led nowhere, not once.
-        """
-        if self._problem is not None and not self._fits:
-            raise self._problem
-        settings: dict[str, Any] = {"answer": self.paths.paths} if self.paths.paths else {}
-        if self._tools:
-            settings["tools"] = self._tools
+        """The run of these results, in the order of the gold set."""
         in_order = {query.id: results[query.id] for query in self.gold if query.id in results}
-        return Run(in_order, name=name, settings=settings)
+        return Run(in_order, name=name, settings={"tools": [*self.tools]} if self.tools else {})
 
 
 def records(log: str | Path | Iterable[object], name: str) -> Iterator[tuple[str, object]]:

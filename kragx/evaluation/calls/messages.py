@@ -427,6 +427,17 @@ _BLOCKS: Mapping[str, Any] = {
 """What blocks of content hold: a text, a document, or None."""
 
 
+def json_of(content: object) -> Any:
+    """What a tool answered as JSON, which may be cut anywhere into blocks of text."""
+    if isinstance(content, (list, tuple)) and content and all(map(_is_text, content)):
+        content = "".join(block["text"] for block in content)
+    return as_json(content)
+
+
+def _is_text(block: object) -> bool:
+    return isinstance(block, Mapping) and isinstance(block.get("text"), str)
+
+
 def as_json(value: object) -> Any:
     """What a text of JSON holds, if it is a list or an object; else the value itself."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):

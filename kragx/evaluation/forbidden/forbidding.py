@@ -118,18 +118,18 @@ class Beyond:
                 warn(problem, MatchWarning)
 
 
-@dataclass(frozen=True)
-class PartMarks:
-    """The marks of some questions.
+@dataclass(frozen=True, kw_only=True)
+class PartMarks(ForbiddenMarks):
+    """The marks of some questions, as if some retrieved id were one that is named.
 
     Attributes:
-        marks: as if some retrieved id were one that is named.
-        apart: as if none were, so that what is forbidden by id alone can match nothing.
+        open_apart, stale_open_apart: the same as `open` and `stale_open` as if none were, so that
+            what is forbidden by id alone can match nothing.
         beyond: what only all questions together can tell.
     """
 
-    marks: ForbiddenMarks
-    apart: ForbiddenMarks
+    open_apart: Bools
+    stale_open_apart: Bools
     beyond: Beyond
 
     def resolved(self) -> ForbiddenMarks:
@@ -139,7 +139,9 @@ class PartMarks:
             DataError: documents take each other's place in a circle.
         """
         check_cycle(self.beyond.newer)
-        return self.apart if self.beyond.are_apart else self.marks
+        if not self.beyond.are_apart:
+            return self
+        return replace(self, open=self.open_apart, stale_open=self.stale_open_apart)
 
 
 def joined(parts: Sequence[PartMarks]) -> PartMarks:
@@ -147,30 +149,23 @@ def joined(parts: Sequence[PartMarks]) -> PartMarks:
     beyond = Beyond()
     for part in parts:
         beyond.merge(part.beyond)
-
-    def whole(marks: Iterable[ForbiddenMarks]) -> ForbiddenMarks:
-        wide = [widened(part, beyond.kinds) for part in marks]
-        firsts = np.cumsum([0, *(len(part.stale) for part in wide)]).tolist()
-        names = {
-            first + row: name
-            for first, part in zip(firsts, wide)
-            for row, name in part.names.items()
-        }
-        columns: dict[str, Any] = {
-            name: np.concatenate([getattr(part, name) for part in wide]) for name in _COLUMNS
-        }
-        return replace(wide[0], **columns, names=names)
-
-    return PartMarks(
-        whole(part.marks for part in parts), whole(part.apart for part in parts), beyond
-    )
+    wide = [widened(part, beyond.kinds) for part in parts]
+    firsts = np.cumsum([0, *(len(part.stale) for part in wide)]).tolist()
+    names = {
+        first + row: name for first, part in zip(firsts, wide) for row, name in part.names.items()
+    }
+    of_questions = ("stale", "versions", "stale_open", "stale_open_apart")
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in wide])
+        for name in (*_OF_KINDS, *of_questions)
+    }
+    return replace(wide[0], **columns, names=names, beyond=beyond)
 
 
-_OF_KINDS = ("mark", "could", "open")
-_COLUMNS = ("mark", "could", "open", "stale", "versions", "stale_open")
+_OF_KINDS = ("mark", "could", "open", "open_apart")
 
 
-def widened(marks: ForbiddenMarks, kinds: Iterable[str]) -> ForbiddenMarks:
+def widened(marks: PartMarks, kinds: Iterable[str]) -> PartMarks:
     """The same with columns of more kinds, as what is not here may be forbidden elsewhere."""
     every = tuple(sorted({*marks.kinds, *kinds}))
     places = [every.index(kind) for kind in marks.kinds]
@@ -249,24 +244,23 @@ class Forbidding:
         stale, *of_versions = versions_of(docs, matched, reads_metadata=self.is_asked)
         versions, versions_open, versions_by_id = of_versions
         # Of an empty answer all is known, whatever is forbidden; of none nothing is.
-        is_open, may_be = ~batch.answered, batch.docs.texts.n_texts > 0
+        no_answer, may_be = ~batch.answered, batch.docs.texts.n_texts > 0
         is_told = (ranks == RANKS[1]).any(axis=1) | (stale == 1)
-        marks = ForbiddenMarks(
+        is_open = (could & no_answer[:, None]) | (lost & may_be[:, None])
+        stale_open = (versions & no_answer) | (versions_open & may_be)
+        return PartMarks(
             kinds=kinds,
             mark=_TRUTHS[ranks],
             could=could,
-            open=(could & is_open[:, None]) | (lost & may_be[:, None]),
+            open=is_open,
             stale=stale,
             versions=versions,
-            stale_open=(versions & is_open) | (versions_open & may_be),
+            stale_open=stale_open,
             names={row: docs.label(row) for row in is_told.nonzero()[0].tolist()},
+            open_apart=is_open | (by_id & may_be[:, None]),
+            stale_open_apart=stale_open | (versions_by_id & may_be),
+            beyond=beyond,
         )
-        apart = replace(
-            marks,
-            open=marks.open | (by_id & may_be[:, None]),
-            stale_open=marks.stale_open | (versions_by_id & may_be),
-        )
-        return PartMarks(marks, apart, beyond)
 
     def _beyond(self, docs: MarkedDocuments, matched: ItemMatches, kinds: Iterable[str]) -> Beyond:
         named, retrieved = set[str](), set[str]()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -381,8 +381,8 @@ def test_against_a_slow_reference(
     assert together.could.tolist() == slow["could"]
     assert together.open.tolist() == slow["open"]
     at_once = forbidding.marks(Batch.of([(None, *row) for row in rows])).resolved()
-    for name, value in asdict(at_once).items():
-        assert np.array_equal(value, getattr(together, name)), name
+    for name in (field.name for field in fields(ForbiddenMarks)):
+        assert np.array_equal(getattr(at_once, name), getattr(together, name)), name
 
 
 def test_probes_alone_are_said() -> None:

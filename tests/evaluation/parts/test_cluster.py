@@ -200,9 +200,9 @@ def test_a_cluster_that_fails(cluster, file, monkeypatch):
 
 
 def test_another_environment_is_refused_before_work(cluster, file, monkeypatch):
-    """A worker with other code would give other numbers."""
-    monkeypatch.setattr(cluster_module, "_code", lambda: "?")
-    with pytest.raises(UsageError, match="has another version of kragx than this process"):
+    """A worker with other versions would give other numbers."""
+    monkeypatch.setattr(cluster_module, "versions", lambda: {"kragx": "0"})
+    with pytest.raises(UsageError, match="has another version of kragx, Python or numpy"):
         evaluate(file, workers=Ray())
 
 
