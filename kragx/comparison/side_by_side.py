@@ -266,7 +266,9 @@ class GoldVersions(Result):
             if not self.named
             else "{which}, none is the same"
             if not n
-            else "{which}, left out here; the same, and compared: {n}",
+            else "{which}, left out here; 1 is the same, and compared"
+            if n == 1
+            else "{which}, left out here; {n} are the same, and compared",
             which=differing,
             n=n,
         )
@@ -284,7 +286,9 @@ class GoldVersions(Result):
             (self.only_earlier, message("{n} only in the earlier", n=len(self.only_earlier))),
         )
         return message(
-            "questions that are not the same: {n} ({counts}: {questions})",
+            "1 question is not the same ({counts}: {questions})"
+            if n == 1
+            else "{n} questions are not the same ({counts}: {questions})",
             n=n,
             counts=joined(", ", (text for questions, text in numbers if questions)),
             questions=listed(ids, NAMED) if n > NAMED else joined(", ", ids),
