@@ -89,13 +89,22 @@ def _between(comparison: Comparison, leader: Leader) -> Recommendation:
         "metric": metric,
         "best": leader.best,
         "shared": list(leader.shared),
+        "value": best.value,
+        "low": best.low,
+        "high": best.high,
+        "n": best.n,
         "tied": list(leader.tied),
         "next": rival.against,
+        **_values_of(rival, "difference_"),
     }
     if leader.decided:
         opposite = _opposite(comparison, leader)
         values["opposite"] = [
-            {"retriever": name, "metrics": [difference.metric for difference in of_rival]}
+            {
+                "metrics": [difference.metric for difference in of_rival],
+                "retriever": name,
+                **_values_of(of_rival[0]),
+            }
             for name, of_rival in opposite.items()
         ]
         text = joined(" ", [_use(comparison, best, rival), *map(_opposed, opposite.values())])
@@ -151,6 +160,15 @@ def leak_of(comparison: Comparison, retriever: str) -> str | None:
         if definition_of(metric).reads_forbidden and (mean.least or 0) > 0
     )
     return next(leaks, None)
+
+
+def _values_of(difference: Difference, prefix: str = "") -> dict[str, float | None]:
+    return {
+        "difference": difference.value,
+        f"{prefix}low": difference.low,
+        f"{prefix}high": difference.high,
+        "p_adjusted": difference.p_adjusted,
+    }
 
 
 def by_depth(comparison: Comparison, *names: str) -> list[tuple[float, bool, str]]:
