@@ -135,12 +135,15 @@ class Change(Result):
         yield from comparison.recommendations[0].leak_lines()
         yield from comparison.recommendations[0].caution_lines()
         yield from map(warning, comparison.further_cautions)
+        n_turned = self.n_better + self.n_worse
         yield Line(
             message(
-                "queries: {n_better} better, {n_worse} worse, {n} as before or mixed",
+                "queries: {n_better} better, {n_worse} worse, {n} as before or mixed"
+                if n_turned
+                else "no query got better or worse, of {n}",
                 n_better=self.n_better,
                 n_worse=self.n_worse,
-                n=comparison.n_queries - self.n_better - self.n_worse,
+                n=comparison.n_queries - n_turned,
             )
         )
         if self.worse:

@@ -391,7 +391,9 @@ def _at_worst(gate: Gate, means: Sequence[Estimate]) -> tuple[float | None, str]
     value = worst - sum(filter(None, rival))
     most_open = max(means, key=lambda mean: mean.n_open)
     text = message(
-        "{value} at worst, not known for {n} of {of} questions",
+        "{value} at worst, as {n} of {of} questions is not known"
+        if most_open.n_open == 1
+        else "{value} at worst, as {n} of {of} questions are not known",
         value=number(value) if gate.than is None else _against(gate, value),
         n=most_open.n_open,
         of=most_open.n + most_open.n_open,

@@ -182,7 +182,7 @@ def test_a_plain_gate_goes_by_the_worst():
     one = evaluated("one", 0, n_open=25, could=30)
     result = plain_gate(compare([one]), "< 0.1")
     assert (result.passed, result.value) == (False, pytest.approx(25 / 30))
-    assert result.said == "0.8333 at worst, not known for 25 of 30 questions"
+    assert result.said == "0.8333 at worst, as 25 of 30 questions are not known"
     assert plain_gate(compare([one]), "< 0.84").passed
     assert not plain_gate(compare([one]), "> 0").passed
 

@@ -204,7 +204,7 @@ def test_gates_look_at_the_exact_limit(comparison):
     assert not other.passed
     assert other.value == pytest.approx(0.17217, abs=1e-5)  # beta.ppf(.975, 2, 29)
     assert other.said == (
-        "0.0333 at worst, not known for 1 of 30 questions, surely at most 17.3% (n = 29)"
+        "0.0333 at worst, as 1 of 30 questions is not known, surely at most 17.3% (n = 29)"
     )
 
 

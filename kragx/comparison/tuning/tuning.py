@@ -263,7 +263,10 @@ class Tuning(Result):
                 n=self.n_choosing,
             )
         failures = message(
-            "Failed, and not compared: {n} of {of} settings.", n=self.n_failed, of=self.n_settings
+            "1 setting failed, and is not compared."
+            if self.n_failed == 1
+            else "{n} settings failed, and are not compared.",
+            n=self.n_failed,
         )
         pieces = self._choice, self._worth, self._test, failures if self.n_failed else ""
         return joined(" ", pieces)

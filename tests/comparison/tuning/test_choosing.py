@@ -96,11 +96,11 @@ def test_what_failed_is_neither_told_apart_nor_counted():
     result = tuned(tried([0.5] * 3, tokens=[3, 2, 1], failed=[2]), *RULES)
     assert (result.verdict, result.take) == ("open", "a[x=1]")
     assert "none of 2 settings is told from the best" in result.sentence
-    assert result.sentence.endswith("Failed, and not compared: 1 of 3 settings.")
+    assert result.sentence.endswith("1 setting failed, and is not compared.")
     result = tuned(tried([0.3, 0.5, 0.9], failed=[0, 2]), *RULES)
     assert (result.verdict, result.take) == ("only", "a[x=1]")
     assert result.sentence.startswith("Take a[x=1]: no other can be compared. ndcg@10: ")
-    assert result.sentence.endswith("Failed, and not compared: 2 of 3 settings.")
+    assert result.sentence.endswith("2 settings failed, and are not compared.")
     assert (result.n_settings, result.n_failed) == (3, 2)
 
 

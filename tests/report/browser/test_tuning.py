@@ -65,7 +65,7 @@ def test_the_head_says_which_to_take_and_how_sure(written, opened):
     assert f"Take {tuning.take}" in said or "Cannot tell" in said
     assert f"on the {tuning.n_choosing} questions that chose" in said
     assert "failed on 3" in said
-    assert "Failed, and not compared: 1 of" in said
+    assert "1 setting failed, and is not compared." in said
     page = opened(path=path, language="ko-KR")
     said = page.locator("section.tuning").inner_text()
     assert "어느 설정을 쓸까" in said
@@ -107,7 +107,7 @@ def test_what_failed_is_no_other_setting(opened, tmp_path):
     write_html(evaluations, path, runs=found, tunings=[tuning])
     said = " ".join(opened(path=path).locator("section.tuning").inner_text().split())
     assert "Take bm25[k=1]: no other can be compared." in said
-    assert "Failed, and not compared: 1 of" in said
+    assert "1 setting failed, and is not compared." in said
 
 
 @pytest.mark.parametrize(
