@@ -161,10 +161,11 @@ class ListDiff(Result):
                 yield message("{name} returned nothing for any question", name=name)
             if n := self.counts[f"n_missing_{side}"]:
                 yield message(
-                    "not among the results of {name}, neither the same nor changed: {n} of {of} "
-                    "questions",
+                    "1 question is not among the results of {name}: neither the same nor changed"
+                    if n == 1
+                    else "{n} questions are not among the results of {name}: neither the same nor "
+                    "changed",
                     n=n,
-                    of=len(self.questions),
                     name=name,
                 )
             # Runs of one version differ among themselves; lists are set side by side one by one.
@@ -182,8 +183,11 @@ class ListDiff(Result):
             )
         if identity.n_edited:
             yield message(
-                "ids that both have and that stand for another text in {new}, so that such "
-                "documents are not the same: {n} of {of}",
+                "1 of the {of} ids that both have stands for another text in {new}; such documents "
+                "are not the same"
+                if identity.n_edited == 1
+                else "{n} of the {of} ids that both have stand for another text in {new}; such "
+                "documents are not the same",
                 n=identity.n_edited,
                 of=identity.n_shared,
                 new=visible(self.new),
@@ -201,14 +205,19 @@ class ListDiff(Result):
         """The questions that stand in the results and are not compared."""
         if n_reworded := len(self.reworded):
             yield message(
-                "left out, as other words stand under the same id: {n} ({questions})",
+                "1 question has other words under the same id, and is left out: {questions}"
+                if n_reworded == 1
+                else "{n} questions have other words under the same id, and are left out: "
+                "{questions}",
                 n=n_reworded,
                 questions=listed([*map(visible, self.reworded)], NAMED),
             )
         for side, name in self._sides:
             if n := self.counts[f"n_extra_{side}"]:
                 yield message(
-                    "questions of {name} that are none of those named, left out: {n}",
+                    "1 question of {name} is none of those named, and is left out"
+                    if n == 1
+                    else "{n} questions of {name} are none of those named, and are left out",
                     n=n,
                     name=name,
                 )

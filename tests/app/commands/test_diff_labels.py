@@ -89,7 +89,7 @@ def test_a_reworded_question_is_said_beside_the_labels(files, tmp_path, kragx):
     new.write_text(new.read_text().replace("what is 7?", "when is 7?"))
     done = kragx("diff", old, new, "--workshop", tmp_path / "w", "--metric", "mrr@3", "--look")
     assert done.code == 0, done.err
-    assert "left out, as other words stand under the same id: 1 (q7)" in done.out
+    assert "1 question has other words under the same id, and is left out: q7" in done.out
 
 
 def test_who_failed_is_not_labelled(config, tmp_path, kragx):  # noqa: F811

@@ -86,7 +86,7 @@ def test_same_id_and_another_text():
     diff = side_by_side(["ab", "cd"], new)
     assert [question.is_equal() for question in diff.questions] == [True, False]
     assert (diff.identity.by, diff.identity.n_shared, diff.identity.n_edited) == ("id", 4, 1)
-    assert "another text in new, so that such documents are not the same: 1 of 4" in str(diff)
+    assert "1 of the 4 ids that both have stands for another text in new" in str(diff)
 
 
 def test_metadata_that_a_rule_reads():
