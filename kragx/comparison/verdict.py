@@ -46,8 +46,16 @@ def verdict(comparison: Comparison) -> Recommendation:
 
 def _nobody_left(comparison: Comparison) -> Recommendation:
     """Nobody can be compared."""
-    text = message("Every retriever failed or returned nothing, so there is nothing to compare.")
-    values = {"metric": comparison.primary, "failed": list(comparison.not_comparable)}
+    failed = comparison.not_comparable
+    text = message(
+        "Every retriever failed or returned nothing, so there is nothing to compare."
+        if any(failure.nothing for failure in comparison.failures)
+        else "Every retriever failed, so there is nothing to compare."
+        if len(failed) > 1
+        else "The retriever {name} failed, so there is nothing to compare.",
+        name=failed[0],
+    )
+    values = {"metric": comparison.primary, "failed": list(failed)}
     return Recommendation("no_winner", text, False, values)
 
 
@@ -55,10 +63,12 @@ def _only_one(comparison: Comparison) -> Recommendation:
     """There is nobody else to compare."""
     failed = comparison.not_comparable
     text = message(
-        "Only {best} can be compared, as {lost} failed or returned nothing."
-        if failed
-        else "There is one retriever, and so nothing to choose between; another, or earlier "
-        "results (--earlier), can be set against it.",
+        "There is one retriever, and so nothing to choose between; another, or earlier results "
+        "(--earlier), can be set against it."
+        if not failed
+        else "Only {best} can be compared, as {lost} failed or returned nothing."
+        if any(failure.nothing for failure in comparison.failures)
+        else "Only {best} can be compared, as {lost} failed.",
         best=comparison.best,
         lost=listed(failed),
     )

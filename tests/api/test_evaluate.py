@@ -129,7 +129,7 @@ def test_who_crashes_makes_nobody_the_winner(evaluated) -> None:
     """A retriever that failed is not comparable, and the other has not won against it."""
     result = evaluated(DATASET, {"broken": broken, "slow": slow}, **OPTIONS)
     assert result.comparison.not_comparable == ("broken",)
-    assert result.verdict == "Only slow can be compared, as broken failed or returned nothing."
+    assert result.verdict == "Only slow can be compared, as broken failed."
     assert result.table["broken"] == {"mrr@5": None, "recall@5": None}
     assert "broken failed on 23 of 24 questions, so it is not comparable" in str(result)
     assert result.queries["q2"] == {"broken": None, "slow": pytest.approx(1 / 3)}

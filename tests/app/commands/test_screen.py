@@ -135,7 +135,8 @@ def test_failures_of_all_are_no_tie(run, module, monkeypatch, here, names, kragx
     retrievers = ", ".join(f"{name}: 'toy_down:down'" for name in names)
     outcome, _ = run("--set", f"retrievers={{{retrievers}}}", "-o", "out", names=())
     assert outcome.code == 5
-    verdict = "Every retriever failed or returned nothing, so there is nothing to compare."
+    subject = "Every retriever" if len(names) > 1 else "The retriever x"
+    verdict = f"{subject} failed, so there is nothing to compare."
     assert order(outcome.out, "x failed on 30 of 30", "OSError: no index", f"? {verdict}", "┏")
     markdown = (here / "out" / "report.md").read_text(encoding="utf-8")
     for text in (outcome.out, markdown, kragx("report", "out", "--full").out):
