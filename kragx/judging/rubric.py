@@ -161,11 +161,13 @@ def read_rubric(source: object) -> Rubric:
 def as_asked(rubric: Mapping[str, Any]) -> Rubric:
     """A rubric that was asked by before, as its answers are read: by its scale.
 
-    Its words may be those of somebody else's store, and are neither checked nor rendered.
+    Its prompt may be that of somebody else's store, and is not rendered.
     """
-    words = "as it was asked"
-    grades = dict.fromkeys(map(int, rubric["grades"]), words)
-    return Rubric(rubric["id"], rubric["asks"], words, grades, max(grades), rubric["language"])
+    grades = {int(grade): words or "-" for grade, words in rubric["grades"].items()}
+    instruction = rubric["instruction"] or "-"
+    return Rubric(
+        rubric["id"], rubric["asks"], instruction, grades, max(grades), rubric["language"]
+    )
 
 
 RUBRICS: Mapping[str, Rubric] = {

@@ -414,7 +414,8 @@ def test_in_batches(tmp_path, store):
         outbox = Submission([], Secrets.of())
         replace(judge, outbox=outbox, dry_run=True).judge(questions)
         (parcel,) = outbox.parcels.values()
-        for key, (question, _) in parcel.wanted.items():
+        for key, line in parcel.lines.items():
+            question = line.question
             shown, graded = parts(request_for(question, key, 1.0))
             assert len(shown) == 4
             assert question.query not in {query for query, *_ in shown}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
-from kragx.adapters.batches.service import BatchService, Remote, ServiceError
 from kragx.ground.errors import JudgingError
 from kragx.ground.event_loop import run_sync
 from kragx.ground.json_values import to_jsonable
@@ -21,17 +21,20 @@ from kragx.judging.budget import spent_of
 from kragx.judging.calls import judged, usage_of_answer
 from kragx.judging.clients.responses import read_response
 from kragx.judging.judgement_counts import Spent, Tally, failure_lines
-from kragx.judging.question import Judgement, Question, output_limit, question_of
+from kragx.judging.prompt import request_for
+from kragx.judging.question import Judgement, output_limit, question_of
 from kragx.judging.rubric import as_asked
 from kragx.judging.store import NoStoreError, Store
 from kragx.judging.store.pending import SubmittedBatch
 
 _ENDED = ("completed", "expired", "cancelled")
-"""Statuses of batches whose answers are there, as many as there are."""
+"""A provider's words for batches whose answers are there, as many as there are."""
 _NOT_RUN = ("batch_expired", "batch_cancelled")
 _SOON = 60.0  # seconds within which a batch that was asked for may not be listed yet
-_GOOD = 200
-_GONE = 404
+_GOOD, _GONE = 200, 404
+MARK = "kragx"
+"""Where a batch's metadata say which of ours it is."""
+_REMEDY = "is there a server that knows batches at judge.base_url, and is it the same account?"
 _STATES: Mapping[str, str] = {
     "planned": message("being made, or interrupted: a minute later it is known"),
     "submitted": message("submitted"),
@@ -40,49 +43,45 @@ _STATES: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass
 class BatchStatus:
     """How far a batch is.
 
     Attributes:
         batch: as the store knows it.
         n_questions: how many are in it.
-        remote: as the provider describes it just now, if it was asked.
+        status: the provider's word just now, if it was asked.
+        n_answered: questions that it has dealt with.
         tally: of what was collected just now: what the answers used, and which are no grades.
-        n_unanswered: questions for which no answer came.
         problem: why it could not be looked at.
     """
 
     batch: SubmittedBatch
     n_questions: int
-    remote: Remote | None = None
+    status: str = ""
+    n_answered: int = 0
     tally: Tally | None = None
-    n_unanswered: int = 0
     problem: str = ""
 
     def describe(self) -> Iterator[Part]:
         """Its state, what came of it, and what is wrong."""
-        batch, tally, remote = self.batch, self.tally, self.remote
+        batch, tally, n = self.batch, self.tally, self.n_questions
         state = _STATES[batch.state]
-        if batch.state == "submitted" and remote is not None:
-            words = {"status": visible(remote.status), "n": remote.n_answered}
-            state = message("{status}, {n} of {of} answered", of=self.n_questions, **words)
-        name = visible(batch.id)
-        about = {"n": self.n_questions, "model": visible(batch.model), "state": state}
-        yield Line(message("{batch}: {n} questions to {model}: {state}", batch=name, **about))
+        if batch.state == "submitted" and self.status:
+            words = {"status": visible(self.status), "n": self.n_answered}
+            state = message("{status}, {n} of {of} answered", of=n, **words)
+        about = {"batch": visible(batch.id), "model": visible(batch.model), "state": state}
+        yield Line(message("{batch}: {n} questions to {model}: {state}", n=n, **about))
         remarks = [*batch.detail.get("problems", ()), *filter(None, [self.problem])]
         if tally is not None:
-            grades = message(
-                "{n} grades, {sent} + {got} tokens",
-                n=tally.n_judgements - tally.n_missing,
-                sent=tally.prompt_tokens,
-                got=tally.completion_tokens,
-            )
-            yield Line(grades, item="-")
+            n_graded = tally.n_judgements - tally.n_missing
+            tokens = {"sent": tally.prompt_tokens, "got": tally.completion_tokens}
+            text = message("{n} grades, {sent} + {got} tokens", n=n_graded, **tokens)
+            yield Line(text, item="-")
             remarks += failure_lines(to_jsonable(tally))
-        if self.n_unanswered:
-            remarks.append(message("no answer came for: {n}", n=self.n_unanswered))
-        yield from (warning(joined(": ", [name, visible(remark)])) for remark in remarks)
+            if n_unanswered := n - tally.n_judgements:
+                remarks.append(message("no answer came for: {n}", n=n_unanswered))
+        yield from (warning(joined(": ", [about["batch"], visible(text)])) for text in remarks)
 
 
 def look_after(
@@ -108,148 +107,189 @@ def look_after(
     statuses: list[BatchStatus] = []
     for address in dict.fromkeys(judge.store for judge in judges):
         with suppress(NoStoreError), Store(address, make=False) as store:
-            statuses += run_sync(lambda of=store: _statuses(of, clients, secrets, collect))  # type: ignore
+            visited: dict[str, BatchStatus] = {}
+            for batch in store.batches.batches():
+                status = BatchStatus(batch, len(store.batches.keys(batch)))
+                visited[batch.uid] = status
+                try:
+                    if batch.is_open:
+                        run_sync(partial(_visit, status, store, clients, secrets, collect))
+                except JudgingError as error:
+                    # One that cannot be asked after keeps no other from being collected.
+                    status.problem = str(error)
+            # Read again, as looking has moved some of them on.
+            statuses += [
+                replace(visited[batch.uid], batch=batch)
+                for batch in store.batches.batches()
+                if batch.uid in visited
+            ]
     return statuses
 
 
-async def _statuses(
-    store: Store, clients: Mapping[Any, Any], secrets: Secrets, collect: bool
-) -> list[BatchStatus]:
-    """Of all batches of a store; `clients` reach providers, by their addresses."""
-    register, statuses = store.batches, []
-    for batch in register.batches():
-        status = BatchStatus(batch, len(register.keys(batch)))
-        address = batch.about["client"].get("base_url")
-        try:
-            if batch.is_open and address not in clients:
-                problem = f"it is not known how to reach {address}"
-                raise JudgingError("{why}; name the config that it was submitted with", why=problem)
-            if batch.is_open:
-                async with aclosing(BatchService(clients[address], secrets)) as service:
-                    status = await _visited(status, store, service, secrets, collect)
-        except JudgingError as error:
-            # One that cannot be asked after keeps no other from being collected.
-            status = replace(status, problem=str(error))
-        statuses.append(status)
-    # Read again, as looking has moved some of them on.
-    current = {batch.uid: batch for batch in register.batches()}
-    return [replace(status, batch=current[status.batch.uid]) for status in statuses]
+# -- asking a provider, by OpenAI's protocol and client --------------------------------------------
 
 
-async def _visited(
-    status: BatchStatus, store: Store, service: BatchService, secrets: Secrets, collect: bool
-) -> BatchStatus:
-    """An open batch as the provider has it, collected if it has ended and that is wanted."""
+class ServiceError(JudgingError):
+    """The provider has not done what was asked for; `status` is that of HTTP, if there is one."""
+
+    status: int | None = None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it was surely not done: after 408, 409, 5xx or no answer it may have been."""
+        return self.status is not None and self.status < 500 and self.status not in (408, 409)
+
+
+@contextmanager
+def asking(action: str, secrets: Secrets) -> Iterator[None]:
+    """Around what is asked of a provider: whatever goes wrong with it is a `ServiceError`."""
+    import openai
+
+    status, remedy = None, "nothing is lost: run the same command again"
+    try:
+        yield
+        return
+    except openai.APIStatusError as cause:
+        status, problem = cause.status_code, f"{action} failed: {cause}"
+        remedy = _REMEDY if status in (401, 403, 404) else ""
+    except openai.APIError as cause:
+        root = cause.__cause__ or cause
+        problem = f"{action} failed: {type(root).__name__}: {root}"
+    except (AttributeError, LookupError, TypeError, ValueError) as cause:  # of another form
+        problem, remedy = f"{action}: an answer that kragx cannot read: {cause}", _REMEDY
+    error = ServiceError(f"judge: {secrets.mask(problem)}", remedy=remedy)
+    error.status = status
+    raise error
+
+
+def id_of(record: Any) -> str:
+    """Its id, without which it is none: the client takes whatever a server says."""
+    if not isinstance(record.id, str):
+        raise TypeError("no id")
+    return record.id
+
+
+async def _visit(
+    status: BatchStatus, store: Store, clients: Mapping[Any, Any], secrets: Secrets, collect: bool
+) -> None:
+    """Look at an open batch, and collect it if it has ended and that is wanted."""
     batch, move = status.batch, store.batches.move
-    remote_id = batch.detail.get("id")
-    if remote_id is None:  # a submit was interrupted, or is at it
-        planned_at = datetime.fromisoformat(batch.planned_at)
-        remote_id = await service.find(batch.uid, planned_at.timestamp())
-        if remote_id is None:
-            if (datetime.now(UTC) - planned_at).total_seconds() > _SOON:
+    address = batch.about["client"].get("base_url")
+    if address not in clients:
+        problem = f"it is not known how to reach {address}"
+        raise JudgingError("{why}; name the config that it was submitted with", why=problem)
+    async with clients[address].connected() as client:
+        remote_id = batch.detail.get("id")
+        if remote_id is None:  # a submit was interrupted, or is at it
+            with asking("listing batches", secrets):
+                async for entry in client.batches.list(limit=100):
+                    if (entry.metadata or {}).get(MARK) == batch.uid:
+                        remote_id = id_of(entry)
+                        break
+            age = datetime.now(UTC) - datetime.fromisoformat(batch.planned_at)
+            if remote_id is not None:
+                move(batch.uid, "planned", "submitted", id=remote_id)
+            elif age.total_seconds() > _SOON:
                 problems = ["interrupted; the provider knows no such batch"]
                 move(batch.uid, "planned", "failed", problems=problems)
-            return status
-        move(batch.uid, "planned", "submitted", id=remote_id)
-    remote = await service.look(remote_id)
-    status = replace(status, remote=remote)
-    if remote.status == "failed":
-        move(batch.uid, "submitted", "failed", problems=remote.problems)
-    elif collect and remote.status in _ENDED:
-        status = await _collected(status, remote, store, service, secrets)
-    return status
+            if remote_id is None:
+                return
+        with asking(f"looking at {remote_id}", secrets):
+            remote = secrets.masked((await client.batches.retrieve(remote_id)).to_dict())
+            counts, errors = remote.get("request_counts") or {}, remote.get("errors") or {}
+            status.status = str(remote["status"])
+            status.n_answered = sum(int(counts.get(name) or 0) for name in ("completed", "failed"))
+            problems = [f"{e.get('code')}: {e.get('message')}" for e in errors.get("data") or ()]
+        if status.status == "failed":
+            move(batch.uid, "submitted", "failed", problems=problems)
+        elif collect and status.status in _ENDED:
+            files = filter(None, map(remote.get, ("output_file_id", "error_file_id")))
+            await _collect(status, files, store, client, secrets)
 
 
-async def _collected(
-    status: BatchStatus, remote: Remote, store: Store, service: BatchService, secrets: Secrets
-) -> BatchStatus:
-    """A batch that has ended, with its answers stored."""
-    batch, register = status.batch, store.batches
-    keys = register.keys(batch)
-    records: list[_Record] = []
+async def _collect(
+    status: BatchStatus, files: Iterable[str], store: Store, client: Any, secrets: Secrets
+) -> None:
+    """Store the answers of a batch that has ended."""
+    keys = store.batches.keys(status.batch)
+    replies: dict[str, _Reply] = {}
     problems: list[str] = []
-    for name in remote.files:
+    n_lines = 0
+    for name in files:
         try:
-            records += _records(await service.download(name))
+            with asking(f"downloading {name}", secrets):
+                content = (await client.files.content(name)).content
         except ServiceError as error:
             if error.status != _GONE:
                 raise
             problems.append(error.problem)
+            continue
+        for key, reply in _lines(content):
+            n_lines += 1
+            # Of several the first that is an answer, else the first of all.
+            is_first = key not in replies or reply[0] == _GOOD != replies[key][0]
+            if key in keys and reply[0] is not None and is_first:
+                replies[key] = reply
     n_graded = sum(row.grade is not None for row in store.stored_answers([*keys]).values())
-    if not problems and len(records) < remote.n_answered and n_graded < len(keys):
+    if not problems and n_lines < status.n_answered and n_graded < len(keys):
         raise JudgingError(
             "it has fewer lines than it says: {n} of {of} lines came; nothing of it counts as "
             "collected",
             remedy="collect again later; if it stays so, kragx run CONFIG.yaml --set "
             "judge.ask_pending=true asks its questions anew and pays for them again",
-            n=len(records),
-            of=remote.n_answered,
+            n=n_lines,
+            of=status.n_answered,
         )
-    answers = _answers(record for record in records if record[0] in keys)
-    tally = _stored(batch, answers, store, secrets)
+    status.tally = _stored(status.batch, replies, store, secrets)
     # Last of all: one that is killed before collects it again, and stores nothing twice.
-    done = {"status": remote.status, "problems": problems}
-    register.move(batch.uid, "submitted", "collected", **done)
-    return replace(status, tally=tally, n_unanswered=len(keys) - len(answers))
+    end = {"status": status.status, "problems": problems}
+    store.batches.move(status.batch.uid, "submitted", "collected", **end)
 
 
-def _stored(
-    batch: SubmittedBatch, answers: Mapping[str, _Reply], store: Store, secrets: Secrets
-) -> Tally:
-    """Store the answers; those that an interrupted collect has stored are not stored twice."""
-    rubrics = {name: as_asked(rubric) for name, rubric in batch.about["rubrics"].items()}
-    dialect = str(batch.about["dialect"])
-    materials = store.questions(answers.keys())
-    attempts: list[Judgement] = []
-    questions: list[Question] = []
-    tally = Tally()
-    for key, (status, body) in answers.items():
-        question = question_of(materials[key], rubrics[materials[key]["rubric"]["digest"]])
-        content, has_tool = json.dumps(body).encode(), "tool" in dialect.split(", ")
-        answer = read_response(status, {}, content, has_tool=has_tool)
-        answer = replace(answer, dialect=dialect or None)
-        # Nothing is reserved for a call that has ended.
-        usage = usage_of_answer(answer, int(batch.about["prompt_tokens"]), Spent())
-        tally.add(spent_of(usage))
-        attempt = judged(
-            *(key, question, answer, usage, secrets),
-            # The same id whenever it is collected, and a store takes an id once.
-            uid=hashlib.sha256(f"{batch.uid} {key} {status}".encode()).hexdigest()[:32],
-            source="batch",
-            asked_model=batch.model,
-            output_limit=output_limit(batch.about["client"]),
-        )
-        attempts.append(attempt)
-        questions.append(question)
-    store.add(attempts)
-    tally.count(questions, attempts)
-    return tally
+_Reply = tuple[int | None, Any]
+"""Status and body that a request came to; no status if it was never run."""
 
 
-_Reply = tuple[int, Any]
-"""Status and body that a request came to."""
-_Record = tuple[str, _Reply | None]
-"""The key of a question, and what its request came to; None if it was never run."""
-
-
-def _records(content: bytes) -> Iterator[_Record]:
-    """What the lines of a file say; one that cannot be read says nothing."""
+def _lines(content: bytes) -> Iterator[tuple[str, _Reply]]:
+    """The key of each line of a file, and its reply; one that cannot be read says nothing."""
     # Only a line feed ends a line: texts may hold whatever else ends one.
     for line in filter(bytes.strip, content.split(b"\n")):
         with suppress(ValueError, TypeError, LookupError, AttributeError, RecursionError):
             record = json.loads(line)
             key, error = str(record["custom_id"]), record.get("error")
             if error is None:
-                response = record["response"]
-                yield key, (int(response["status_code"]), response["body"])
+                yield key, (int(record["response"]["status_code"]), record["response"]["body"])
             else:
-                yield key, None if error.get("code") in _NOT_RUN else (0, {"error": error})
+                yield key, (None if error.get("code") in _NOT_RUN else 0, {"error": error})
 
 
-def _answers(records: Iterable[_Record]) -> dict[str, _Reply]:
-    """What came for each key: of several the first that is an answer, else the first of all."""
-    answers: dict[str, _Reply] = {}
-    for key, reply in records:
-        if reply and (key not in answers or reply[0] == _GOOD != answers[key][0]):
-            answers[key] = reply
-    return answers
+def _stored(
+    batch: SubmittedBatch, replies: Mapping[str, _Reply], store: Store, secrets: Secrets
+) -> Tally:
+    """Store the answers; what an interrupted collect has stored is not stored twice."""
+    tally = Tally()
+    about = batch.about
+    rubrics = {name: as_asked(rubric) for name, rubric in about["rubrics"].items()}
+    questions = {
+        key: question_of(material, rubrics[material["rubric"]["digest"]])
+        for key, material in store.questions(replies.keys()).items()
+    }
+    attempts: list[Judgement] = []
+    for key, question in questions.items():
+        status, body = replies[key]
+        answer = read_response(status or 0, {}, json.dumps(body).encode(), has_tool=True)
+        # Nothing is reserved for a call that has ended.
+        usage = usage_of_answer(answer, request_for(question, key, 0), Spent())
+        tally.add(spent_of(usage))
+        attempt = judged(
+            *(key, question, replace(answer, dialect=about["dialect"] or None), usage, secrets),
+            # The same id whenever it is collected, and a store takes an id once.
+            uid=hashlib.sha256(f"{batch.uid} {key} {status}".encode()).hexdigest()[:32],
+            source="batch",
+            asked_model=batch.model,
+            output_limit=output_limit(about["client"]),
+        )
+        attempts.append(attempt)
+    store.add(attempts)
+    tally.count([*questions.values()], attempts)
+    return tally
