@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import DataError, UsageError, evaluate
-from kragx.adapters.batches.collecting import look_after
-from kragx.adapters.batches.submission import Submission
+from kragx.adapters.batches import Submission, look_after
 from kragx.agreement import probe
 from kragx.agreement.sample import PairToLabel, Sample
 from kragx.app.config import parse_config

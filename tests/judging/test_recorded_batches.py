@@ -10,9 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from kragx.adapters.batches import submission as submission_module
-from kragx.adapters.batches.collecting import look_after
-from kragx.adapters.batches.submission import Submission
+from kragx.adapters import batches as provider_batches
+from kragx.adapters.batches import Submission, look_after
 from kragx.errors import JudgingError
 from kragx.ground.secrets import Secrets
 from kragx.judging import Judge, Store
@@ -102,7 +101,7 @@ def test_an_answer_that_never_came(tape, store, capsys):
 
 def test_a_limit_of_bytes(tape, store, monkeypatch):
     """Questions that do not go into one file are left to the next submit."""
-    monkeypatch.setattr(submission_module, "MOST_BYTES", 6000)
+    monkeypatch.setattr(provider_batches, "MOST_BYTES", 6000)
     with tape("batch-bytes") as (base_url, _):
         judge = Judge(openai_client(base_url), store=store)
         questions = [ask(f"grade-1 {'x' * 500} {n}") for n in range(4)]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import DataError, Gold, GoldDataset, Query, Run, UsageError, evaluate
-from kragx.adapters.batches.submission import Submission
+from kragx.adapters.batches import Submission
 from kragx.app import config as configs, pipeline
 from kragx.errors import JudgingError
 from kragx.ground.secrets import Secrets

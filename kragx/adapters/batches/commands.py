@@ -3,12 +3,10 @@
 from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from kragx.adapters.batches.collecting import look_after
-from kragx.adapters.batches.submission import Submission
+from kragx.adapters.batches import Submission, look_after
 from kragx.app import pipeline
 from kragx.app.commands import options as opt
 from kragx.app.config import load
@@ -16,15 +14,9 @@ from kragx.app.result_folder.written import claimed
 from kragx.ground.errors import JudgingError, RetrieverError
 from kragx.ground.printing import Line, joined, message, say, show
 
-_Config = Annotated[
-    Path, opt.argument(metavar="CONFIG.yaml", help="Config file, as for kragx run.")
-]
-
 
 def submit(
-    config: _Config,
-    settings: opt.Settings = None,
-    fresh: opt.Fresh = False,
+    config: opt.JudgingConfig, settings: opt.Settings = None, fresh: opt.Fresh = False
 ) -> None:
     """Submit what kragx run would ask a judge as a batch of the provider, for less money.
 
@@ -51,12 +43,12 @@ def submit(
         raise typer.Exit(RetrieverError.exit_code)
 
 
-def status(config: _Config, settings: opt.Settings = None) -> None:
+def status(config: opt.JudgingConfig, settings: opt.Settings = None) -> None:
     """Say how far the submitted batches are."""
     _show_batches(config, settings)
 
 
-def collect(config: _Config, settings: opt.Settings = None) -> None:
+def collect(config: opt.JudgingConfig, settings: opt.Settings = None) -> None:
     """Store the answers of the batches that have ended.
 
     Ends with 4 while anything is pending. Nothing is lost or stored twice if it is interrupted.

@@ -14,7 +14,7 @@ import pytest
 from openai.resources.batches import AsyncBatches
 from openai.resources.files import AsyncFiles
 
-from kragx.adapters.batches import collecting, submission
+from kragx.adapters import batches as provider_batches
 from kragx.judging import Store
 from tests.judging.batch_server import BatchHandler, batches
 
@@ -162,7 +162,7 @@ def test_the_same_grade(kragx, config, server):
 @pytest.mark.integration
 def test_several_batches(kragx, config, server, monkeypatch):
     """What does not go into one batch is left to the next submit; each is looked after."""
-    monkeypatch.setattr(submission, "MOST_REQUESTS", 10)
+    monkeypatch.setattr(provider_batches, "MOST_REQUESTS", 10)
     path = config()
     for n in (14, 4):
         assert f"{n} questions left out" in kragx("judge", "submit", path).out
@@ -270,7 +270,7 @@ def test_not_there_yet(kragx, config, server, status):
 )
 def test_connection_lost(kragx, config, server, fault, code, monkeypatch):
     """Whatever of a submit gets lost on the way, nothing is asked twice, and nothing forgotten."""
-    monkeypatch.setattr(collecting, "_SOON", 0.0)
+    monkeypatch.setattr(provider_batches, "_SOON", 0.0)
     path = config()
     server.faults.append(fault)
     assert kragx("judge", "submit", path).code == code
@@ -418,7 +418,7 @@ def test_an_odd_charset(kragx, config, server, monkeypatch):
 @pytest.mark.integration
 def test_found_among_many(kragx, config, server, monkeypatch):
     """An orphan is found again on a later page of a long list."""
-    monkeypatch.setattr(collecting, "_SOON", 0.0)
+    monkeypatch.setattr(provider_batches, "_SOON", 0.0)
     server.page = 2
     path = config()
     server.faults.append("create lost")
@@ -598,7 +598,7 @@ no_kill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL 
 )
 def test_killed_submit(kragx, config, server, where, monkeypatch):
     """Killed at any step, a submit is finished by the next: nothing is twice."""
-    monkeypatch.setattr(collecting, "_SOON", 0.0)
+    monkeypatch.setattr(provider_batches, "_SOON", 0.0)
     path = config()
     killed(where, "judge", "submit", path)
     assert kragx("judge", "submit", path).code == 0
