@@ -236,7 +236,7 @@ def wording_of(question: Mapping[str, Any]) -> str:
     """
     rubric = question.get("rubric", {})
     name, words_digest = str(rubric.get("id", "?")), str(rubric.get("digest", ""))
-    return name if built_in_of(name) else f"{name}@{words_digest[:8]}"
+    return name if name in RUBRICS else f"{name}@{words_digest[:8]}"
 
 
 def name_of_rubric(rubric: str) -> str:
@@ -251,8 +251,3 @@ def name_of_rubric(rubric: str) -> str:
 def is_file(rubric: str) -> bool:
     """Whether a rubric is named by its file."""
     return rubric.endswith((".yaml", ".yml"))
-
-
-def built_in_of(rubric: str) -> Rubric | None:
-    """The built-in rubric that a name stands for; None for another."""
-    return RUBRICS.get(rubric)
