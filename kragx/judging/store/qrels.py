@@ -14,7 +14,7 @@ from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import Part, Result, Table, counted, joined, message, warning
 from kragx.judging.question import Decide, settled_grade
 from kragx.judging.rubric import canonical_json, name_of_rubric, wording_of
-from kragx.judging.store.store import Store
+from kragx.judging.store import Store
 
 NO_EXAMPLES = "none"
 """What names the grades that were given without examples."""
