@@ -24,7 +24,7 @@ from kragx.data.formats.tabular import filled, read_csv
 from kragx.data.text import SurrogateRepair, read_number
 from kragx.ground.errors import DataError, UsageError, inside, nearest, shorten
 from kragx.judging import Store
-from kragx.judging.rubric import built_in_of, is_file, key_of, read_rubric, wording_of
+from kragx.judging.rubric import RUBRICS, is_file, key_of, read_rubric, wording_of
 from kragx.judging.store import Address, is_url
 from kragx.judging.store.qrels import (
     NO_EXAMPLES,
@@ -246,7 +246,7 @@ def _match_from(store: Store, side: Side | None, rubric: str | None) -> float | 
     questions = [record["question"] for record in store.records() if "grade" in record]
     ids = {wording_of(question) for question in questions if question}
     # All built-in rubrics begin to match at 2; of another the store has no more than the id.
-    return 2.0 if all(map(built_in_of, ids if rubric is None else [rubric])) else None
+    return 2.0 if {*(ids if rubric is None else [rubric])} <= RUBRICS.keys() else None
 
 
 def grades_by(store: Store, choice: Choice, *, expected: bool = False) -> dict[Pair, float]:

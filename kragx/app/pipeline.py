@@ -139,9 +139,17 @@ def grid_plan(config: RunConfig) -> list[Line]:
 
 
 def judges(config: RunConfig) -> list[Judge]:
-    """The judges that the matchers of a config have, each once."""
+    """The judges that the matchers of a config have, each once.
+
+    Raises:
+        UsageError: there is none.
+    """
     with config.secrets.guarding():
         named = [judge for matcher in matchers_of(config).values() for judge in matcher.graders]
+    if not named:
+        raise UsageError(
+            "{file}: nothing is judged here; add 'match: llm' and a 'judge'", file=config.file
+        )
     return [judge for place, judge in enumerate(named) if judge not in named[:place]]
 
 

@@ -325,12 +325,12 @@ def judged(
     return replace(attempt, **texts)  # type: ignore[arg-type]  # the names of texts
 
 
-def usage_of_answer(answer: Answer | Failure, request: Request | int, room: Spent) -> Usage | None:
+def usage_of_answer(answer: Answer | Failure, request: Request, room: Spent) -> Usage | None:
     """What a call used: as the provider says, else estimated from the texts; None if it was none.
 
     Args:
         answer: what came of it.
-        request: what was asked; or roughly how many tokens its prompt has.
+        request: what was asked.
         room: the most that it can have used.
     """
     usage = answer.usage
@@ -343,7 +343,7 @@ def usage_of_answer(answer: Answer | Failure, request: Request | int, room: Spen
             return None if answer.kind == "rate_limit" and answer.again else Usage()
     prompt, completion = usage.prompt, usage.completion
     if prompt is None:
-        prompt = request if isinstance(request, int) else about_spent(request).prompt_tokens
+        prompt = about_spent(request).prompt_tokens
     if completion is None:
         completion = about_tokens(answer.text or "")
     return replace(usage, prompt=prompt, completion=completion, counting="estimate")

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import compress, islice
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any
@@ -67,7 +67,6 @@ class Examples:
     pairs: tuple[Example, ...] = field(init=False, repr=False)
     counts: Mapping[str, int] = field(init=False)
     _top: int = field(init=False, repr=False)
-    _texts: tuple["_Texts", ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -104,14 +103,12 @@ class Examples:
                 counts=counts["n_held_out"],
                 counts_2=counts["n_without_text"],
             )
-        # Others stand in for those that share a text with what is judged.
-        pairs = tuple(diverse(usable, 2 * self.n + 4))
         values = {
             "asks": asked_type or "relevance",
-            "pairs": pairs,
+            # Others stand in for those that share a text with what is judged.
+            "pairs": tuple(diverse(usable, 2 * self.n + 4)),
             "counts": counts,
             "_top": max(top, *(pair.grade for pair in labelled)),
-            "_texts": tuple(map(_Texts.of, pairs)),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -154,9 +151,8 @@ class Examples:
                     id=rubric.id,
                     top_2=rubric.top,
                 )
-        texts = _Texts.of(question)
-        is_apart = (not of_pair.shared_with(texts) for of_pair in self._texts)
-        examples = tuple(islice(compress(self.pairs, is_apart), self.n))
+        apart = (pair for pair in self.pairs if not _shares_text(pair, question))
+        examples = tuple(islice(apart, self.n))
         return replace(question, examples=examples, examples_name=self.name)
 
 
@@ -233,27 +229,17 @@ def _same(text: str) -> str:
     return " ".join(_WORD.findall(folded)) or folded.strip()
 
 
-@dataclass(frozen=True, slots=True)
-class _Texts:
-    """The texts of a pair by which another one may give it away."""
-
-    texts: frozenset[tuple[str, str]]
-    gold: str
-
-    @classmethod
-    def of(cls, pair: Example | Question) -> "_Texts":
-        texts = {
-            "document": _same(pair.document),
-            "query": pair.query and _same(pair.query),
-            "id": pair.query_id and unicodedata.normalize("NFC", pair.query_id),
-        }
-        named = frozenset((name, text) for name, text in texts.items() if text is not None)
-        return cls(named, f" {_same(pair.gold)} " if pair.gold else "")
-
-    def shared_with(self, texts: "_Texts") -> bool:
-        """Whether an example has one of them, too; of several gold texts people saw all at once."""
-        golds = self.gold and texts.gold and (self.gold in texts.gold or texts.gold in self.gold)
-        return bool(golds or self.texts & texts.texts)
+def _shares_text(example: Example, question: Question) -> bool:
+    """Whether one may give the other away: it has its document, query or (a part of) its gold."""
+    ids = [unicodedata.normalize("NFC", pair.query_id or "") for pair in (example, question)]
+    # Of several gold texts people saw all at once.
+    golds = [f" {_same(pair.gold)} " for pair in (example, question) if pair.gold]
+    return (
+        (ids[0] == ids[1] != "")
+        or _same(example.document) == _same(question.document)
+        or (example.query and question.query and _same(example.query) == _same(question.query))
+        or (len(golds) == 2 and (golds[0] in golds[1] or golds[1] in golds[0]))
+    )
 
 
 # -- where they come from ------------------------------------------------------------------------

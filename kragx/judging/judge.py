@@ -20,8 +20,8 @@ from kragx.ground.json_values import to_jsonable
 from kragx.ground.printing import message, progress_bar, say
 from kragx.judging.budget import Plan, about_spent, most_tokens
 from kragx.judging.calls import CLUSTER, GRACE, Caller
-from kragx.judging.client import in_use
-from kragx.judging.judgement_counts import Tally
+from kragx.judging.client import Request, in_use
+from kragx.judging.judgement_counts import Spent, Tally
 from kragx.judging.prompt import request_for
 from kragx.judging.question import SETTLED, Judgement, Question, in_batch, not_asked
 from kragx.judging.queue import PendingQuestions, WorkQueue
@@ -185,6 +185,8 @@ async def _judged(settings: JudgeSettings, questions: PendingQuestions) -> Judge
                 done |= await store.aside(store.batches.pending, keys)
             todo = [key for key in questions.wanted if key not in done]
             if settings.dry_run:
+                if settings.outbox is not None:
+                    settings.limits.look(store)
                 _plan(settings, questions, todo, done)
             elif store.read_only:
                 detail = f"{settings.store} may only be read, and lacks it: get the right to "
@@ -225,17 +227,19 @@ def _plan(
 ) -> None:
     """Count what a dry run would ask, and hand it to the outbox if there is one."""
     plan = settings.plan
-    if settings.outbox is not None:
-        settings.outbox.put(settings, questions, todo)
     unasked = in_batch if settings.outbox else not_asked
+    requests: dict[str, tuple[Request, Spent]] = {}
     for key in todo:
         done[key] = unasked(key, "a dry run")
         if key not in plan.keys:
             request = request_for(questions.wanted[key][0], key, settings.timeout)
-            about = about_spent(request)
+            most = most_tokens(request, settings.output_limit)
+            requests[key] = request, most
             plan.keys.add(key)
-            plan.about.add(about)
-            plan.most.add(most_tokens(request, settings.output_limit))
+            plan.about.add(about_spent(request))
+            plan.most.add(most)
+    if settings.outbox is not None:
+        settings.outbox.put(settings, questions, requests)
 
 
 async def _ask_all(queue: WorkQueue) -> None:

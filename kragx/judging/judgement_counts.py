@@ -60,31 +60,19 @@ class Spent:
         return total
 
 
-@dataclass(frozen=True)
-class FailureExample:
-    """One of the questions that have no grade.
-
-    Attributes:
-        query_id, document_id: of the question, where they are known.
-        detail: what the provider or the check said, in one line of at most 300 characters.
-        remedy: what to do about failures of this kind.
-    """
-
-    query_id: str | None
-    document_id: str | None
-    detail: str
-    remedy: str
-
-    def __add__(self, later: FailureExample) -> FailureExample:
-        return self  # the first stays the first
-
-
 class ByName(dict[Any, Any]):
     """Values by name; of two such with the same name the sum is one."""
 
     def __add__(self, addend: Mapping[Any, Any]) -> ByName:
         both = {name: self[name] + addend[name] for name in self.keys() & addend.keys()}
         return ByName({**self, **addend, **both})
+
+
+class Firsts(dict[Any, Any]):
+    """Values by name; of two such the first stays the first."""
+
+    def __add__(self, addend: Mapping[Any, Any]) -> Firsts:
+        return Firsts({**addend, **self})
 
 
 @dataclass
@@ -95,7 +83,8 @@ class Tally(Spent):
         n_judgements: how many were wanted.
         n_missing: those without a grade.
         failures: how many distinct questions have no grade, by what went wrong.
-        failure_examples: the first of each kind, with what was said.
+        failure_examples: the first question of each kind (`query_id`, `document_id`), what was
+            said of it (`detail`, one line of at most 300 characters), and what to do (`remedy`).
         n_distinct: distinct questions that a judge is needed for.
         n_stored: those that the store answered.
         n_joined: those that another run was asking just then.
@@ -110,7 +99,7 @@ class Tally(Spent):
     n_judgements: int = 0
     n_missing: int = 0
     failures: Counter[FailureKind] = field(default_factory=Counter)
-    failure_examples: ByName = field(default_factory=ByName)
+    failure_examples: Firsts = field(default_factory=Firsts)
     n_distinct: int = 0
     n_stored: int = 0
     n_joined: int = 0
@@ -152,10 +141,12 @@ class Tally(Spent):
                 self.n_missing += 1
                 failed[judgement.key] = judgement.failure
                 if judgement.failure not in self.failure_examples:
-                    words = " ".join((judgement.detail or "").split())[:_LONGEST]
-                    ids = question.query_id, question.document_id
-                    example = FailureExample(*ids, words, remedy(judgement.failure))
-                    self.failure_examples[judgement.failure] = example
+                    self.failure_examples[judgement.failure] = {
+                        "query_id": question.query_id,
+                        "document_id": question.document_id,
+                        "detail": " ".join((judgement.detail or "").split())[:_LONGEST],
+                        "remedy": remedy(judgement.failure),
+                    }
         self.failures.update(failed.values())
 
     def to_dict(self) -> dict[str, Any]:

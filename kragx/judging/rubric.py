@@ -161,11 +161,13 @@ def read_rubric(source: object) -> Rubric:
 def as_asked(rubric: Mapping[str, Any]) -> Rubric:
     """A rubric that was asked by before, as its answers are read: by its scale.
 
-    Its words may be those of somebody else's store, and are neither checked nor rendered.
+    Its prompt may be that of somebody else's store, and is not rendered.
     """
-    words = "as it was asked"
-    grades = dict.fromkeys(map(int, rubric["grades"]), words)
-    return Rubric(rubric["id"], rubric["asks"], words, grades, max(grades), rubric["language"])
+    grades = {int(grade): words or "-" for grade, words in rubric["grades"].items()}
+    instruction = rubric["instruction"] or "-"
+    return Rubric(
+        rubric["id"], rubric["asks"], instruction, grades, max(grades), rubric["language"]
+    )
 
 
 RUBRICS: Mapping[str, Rubric] = {
@@ -234,7 +236,7 @@ def wording_of(question: Mapping[str, Any]) -> str:
     """
     rubric = question.get("rubric", {})
     name, words_digest = str(rubric.get("id", "?")), str(rubric.get("digest", ""))
-    return name if built_in_of(name) else f"{name}@{words_digest[:8]}"
+    return name if name in RUBRICS else f"{name}@{words_digest[:8]}"
 
 
 def name_of_rubric(rubric: str) -> str:
@@ -249,8 +251,3 @@ def name_of_rubric(rubric: str) -> str:
 def is_file(rubric: str) -> bool:
     """Whether a rubric is named by its file."""
     return rubric.endswith((".yaml", ".yml"))
-
-
-def built_in_of(rubric: str) -> Rubric | None:
-    """The built-in rubric that a name stands for; None for another."""
-    return RUBRICS.get(rubric)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -95,13 +95,11 @@ class JudgeSettings:
             )
         with inside("judge"):
             check_options(self)
-        if self.outbox is not None:
-            self.outbox.check(self.client)
         if self.keeps_to_cost and self.price is None:
             raise UsageError(
                 "judge.budget: no price of {model!r} is known, so no cost can be kept to; "
-                "add judge.prices.{model}: {{input: ..., output: ...}} (per million tokens), "
-                "or give the budget in calls or tokens",
+                "add judge.prices.{model}: {{input: ..., output: ...}} (per million tokens; of "
+                "batches, judge.prices.{model}.batch too), or give the budget in calls or tokens",
                 model=self.model,
             )
 
@@ -122,9 +120,9 @@ class JudgeSettings:
 
     @property
     def price(self) -> Price | None:
-        """The price of the model; None if the table does not have it."""
-        prices: Mapping[str, Price] = self.prices
-        return prices.get(self.model)
+        """The price of the model, or of its batches; None if the table does not have it."""
+        price: Price | None = self.prices.get(self.model)
+        return price.of_batches if price is not None and self.outbox is not None else price
 
     def rubric_for(self, asks: Asks, text: str) -> Rubric:
         """The rubric of a question about `text` (the query or the gold text).

@@ -65,11 +65,6 @@ def check_prompt(prompt: str, asks: str, words: Mapping[str, str]) -> None:
         raise UsageError(
             "{name!r} is nothing that {asks} has; {hint}", name=name, asks=asks, hint=hint
         )
-    for name in texts:
-        if name not in names | MAY:
-            raise UsageError(
-                "{name!r} is not shown", remedy="write {{{{ {name} }}}} in it", name=name
-            )
     for name in _WORDS:
         if words[name] and name not in names:
             raise UsageError(
@@ -106,10 +101,11 @@ def parts(
     pieces = rendered.split(_MARK)
     names = pieces[1::2]
     for name in texts:
-        if name in names_in(prompt) and (name not in names or not marks.keys() >= set(names)):
+        is_asked_for = name not in MAY or name in names_in(prompt)
+        if is_asked_for and (name not in names or not marks.keys() >= set(names)):
             raise UsageError(
-                "{name!r} is used, but is not shown as it is",
-                remedy="write {{{{ {name} }}}}, without a filter",
+                "{name!r} is not shown as it is",
+                remedy="write {{{{ {name} }}}} in it, without a filter",
                 name=name,
             )
     return tuple(zip(pieces[::2], [*pieces[1::2], ""], strict=True))

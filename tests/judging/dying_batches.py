@@ -1,6 +1,6 @@
-"""The command `kragx`, killed before or after the nth call of one of its inner functions.
+"""The command `kragx`, killed before or after the nth call of a function of a store or provider.
 
-python -m tests.judging.dying_batches "after BatchService.create 1" judge submit kragx.yaml
+python -m tests.judging.dying_batches "after AsyncBatches.create 1" judge submit kragx.yaml
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ import os
 import signal
 import sys
 
-from kragx.adapters.batches import collecting, service as batches
+from openai.resources.batches import AsyncBatches
+from openai.resources.files import AsyncFiles
+
 from kragx.app.commands.main import main
+from kragx.judging import Store
 from kragx.judging.store.pending import Register
 
-OWNERS = {
-    "BatchService": batches.BatchService,
-    "Register": Register,
-    "Store": collecting.Store,
-}
+OWNERS = {owner.__name__: owner for owner in (AsyncBatches, AsyncFiles, Register, Store)}
 
 
 def dying(when, owner, name, number):

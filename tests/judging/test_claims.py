@@ -153,7 +153,7 @@ def test_what_another_machine_was_asking(store):
 @pytest.mark.parametrize("again", [False, True])
 def test_a_batch_that_is_planned_meanwhile(any_store, again):
     """A batch leaves out what a run has claimed or graded, and the run what is in the batch."""
-    about = {"client": {"model": "m"}, "rubrics": {}, "prompt_tokens": 7, "most": {"calls": 35}}
+    about = {"client": {"model": "m"}, "rubrics": {}, "most": {"calls": 35}}
     planned = []
 
     def plan_at_the_fifth(request):

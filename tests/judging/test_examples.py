@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import DataError, UsageError, evaluate
-from kragx.adapters.batches.collecting import look_after
-from kragx.adapters.batches.submission import Submission
+from kragx.adapters.batches import Submission, look_after
 from kragx.agreement import probe
 from kragx.agreement.sample import PairToLabel, Sample
 from kragx.app.config import parse_config
@@ -414,7 +413,8 @@ def test_in_batches(tmp_path, store):
         outbox = Submission([], Secrets.of())
         replace(judge, outbox=outbox, dry_run=True).judge(questions)
         (parcel,) = outbox.parcels.values()
-        for key, (question, _) in parcel.wanted.items():
+        for key, line in parcel.lines.items():
+            question = line.question
             shown, graded = parts(request_for(question, key, 1.0))
             assert len(shown) == 4
             assert question.query not in {query for query, *_ in shown}

@@ -12,7 +12,7 @@ from kragx.judging import Failure, Judge, Panel, Rubric, Store
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.prompt import request_for
 from kragx.judging.rubric import RUBRICS
-from kragx.judging.store.store import exported
+from kragx.judging.store import exported
 from kragx.judging.writing import PARTED, Draft, Kind, asked_for, drafts, need_of
 from tests.thoroughness import some
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from kragx.adapters.batches.collecting import look_after
-from kragx.adapters.batches.submission import Submission
+from kragx.adapters import batches as provider_batches
+from kragx.adapters.batches import Submission, look_after
 from kragx.errors import JudgingError
 from kragx.ground.secrets import Secrets
 from kragx.judging import Judge, Store
@@ -65,7 +65,7 @@ def test_a_batch(tape, store):
         judge = Judge(openai_client(base_url), store=store)
         submit(judge, WORDS)
         (pending,) = looked(judge)
-        assert (pending.remote.status, pending.n_questions) == ("validating", 6)
+        assert (pending.status, pending.n_questions) == ("validating", 6)
         if server:
             server.run(pending.batch.id)
         (collected,) = looked(judge, collect=True)
@@ -99,12 +99,14 @@ def test_an_answer_that_never_came(tape, store, capsys):
         assert [row["grade"] for row in opened.records()] == [2, 0]
 
 
-def test_a_limit_of_bytes(tape, store):
-    """Questions that do not go into one file go into several."""
+def test_a_limit_of_bytes(tape, store, monkeypatch):
+    """Questions that do not go into one file are left to the next submit."""
+    monkeypatch.setattr(provider_batches, "MOST_BYTES", 6000)
     with tape("batch-bytes") as (base_url, _):
         judge = Judge(openai_client(base_url), store=store)
         questions = [ask(f"grade-1 {'x' * 500} {n}") for n in range(4)]
-        submission(judge, questions).send(most_bytes=6000)
+        for _ in range(2):
+            submission(judge, questions).send()
     with Store(store) as opened:
         sizes = [len(opened.batches.keys(batch)) for batch in opened.batches.batches()]
     assert sizes == [2, 2]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import DataError, Gold, GoldDataset, Query, Run, UsageError, evaluate
-from kragx.adapters.batches.submission import Submission
+from kragx.adapters.batches import Submission
 from kragx.app import config as configs, pipeline
 from kragx.errors import JudgingError
 from kragx.ground.secrets import Secrets
@@ -246,7 +246,7 @@ def test_batches_hold_it(config):
     judge = {"model": "m", "base_url": "http://localhost:9/v1", "max_missing": 1}
     outbox = Submission([], Secrets.of())
     pipeline.run(configs.load(Path(config(judge=judge))), outbox=outbox, progress=False)
-    assert sum(len(parcel.wanted) for parcel in outbox.parcels.values()) == 6
+    assert sum(len(parcel.lines) for parcel in outbox.parcels.values()) == 6
 
 
 def test_a_wrong_judge_is_said_before_anything(kragx, config):

@@ -114,15 +114,15 @@ def test_text_is_no_template():
 @all_cases(
     ("prompt", "message"),
     [
-        ("{{ grades }} {{ query }}", "'document' is not shown; write {{ document }} in it"),
+        ("{{ grades }} {{ query }}", "'document' is not shown as it is; write {{ document }} in"),
         ("{{ query }} {{ document }}", "'grades' of the rubric is not shown"),
         (RELEVANCE + "{{ passage }}", "'passage' is nothing that relevance has; valid: query"),
         (RELEVANCE + "{{ documnet }}", "nothing that relevance has; perhaps you meant 'document'"),
         (RELEVANCE + "{{ gold }}", "'gold' is nothing that relevance has; "),
-        (RELEVANCE.replace("{{ query }}", "{{ query | upper }}"), "'query' is used, but"),
+        (RELEVANCE.replace("{{ query }}", "{{ query | upper }}"), "'query' is not shown as it"),
         (RELEVANCE.replace("{{ query }}", "{{ query[:9] }}"), "cannot be rendered: .*subscript"),
         (RELEVANCE.replace("{{ query }}", "{# {{ query }} #}"), "'query' is not shown"),
-        (RELEVANCE.replace("if reference", "if not reference"), "'reference' is used, but is not"),
+        (RELEVANCE.replace("if reference", "if not reference"), "'reference' is not shown as"),
         (RELEVANCE + "{{ ''.__class__.__mro__ }}", "unsafe"),
         (RELEVANCE + "{{ range(10 ** 9) | list }}", "Range too big"),
         (RELEVANCE + "{% include '/etc/passwd' %}", "cannot be rendered: no loader"),

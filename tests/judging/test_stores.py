@@ -110,7 +110,7 @@ def test_no_server():
 
 def test_batches(any_store):
     """What an open batch asks no other takes, unless told to; states follow one another."""
-    about = {"client": {"model": "m"}, "rubrics": {}, "prompt_tokens": 7, "most": {}}
+    about = {"client": {"model": "m"}, "rubrics": {}, "most": {}}
     keys = {"a", "b"}
     with Store(any_store) as one, Store(any_store) as other:
         assert one.batches.plan("1", about, keys, again=False) == keys

@@ -1,35 +1,24 @@
 """`kragx judge submit`, `status` and `collect`: judgements from a provider's batches."""
 
 from contextlib import nullcontext
+from itertools import chain
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from kragx.adapters.batches.collecting import look_after
-from kragx.adapters.batches.submission import MOST_REQUESTS, Submission
+from kragx.adapters.batches import Submission, look_after
 from kragx.app import pipeline
 from kragx.app.commands import options as opt
-from kragx.app.config import RunConfig, load
+from kragx.app.config import load
 from kragx.app.result_folder.written import claimed
-from kragx.ground.errors import JudgingError, RetrieverError, UsageError
+from kragx.ground.errors import JudgingError, RetrieverError
 from kragx.ground.printing import Line, joined, message, say, show
-from kragx.judging import Judge
-
-_Config = Annotated[
-    Path, opt.argument(metavar="CONFIG.yaml", help="Config file, as for kragx run.")
-]
 
 
 def submit(
-    config: _Config,
-    settings: opt.Settings = None,
-    per_batch: Annotated[
-        int, typer.Option(min=1, max=MOST_REQUESTS, help="The most questions in one batch.")
-    ] = MOST_REQUESTS,
-    fresh: opt.Fresh = False,
+    config: opt.JudgingConfig, settings: opt.Settings = None, fresh: opt.Fresh = False
 ) -> None:
-    """Submit what kragx run would ask a judge as batches of the provider, for less money.
+    """Submit what kragx run would ask a judge as a batch of the provider, for less money.
 
     Asks the retrievers, whose answers kragx run takes over if the config has an output. Answers
     come within a day: kragx judge status, then collect.
@@ -39,7 +28,7 @@ def submit(
     folder = loaded.output
     with loaded.secrets.guarding(), nullcontext() if folder is None else claimed(folder, loaded):
         # Before retrievers are asked, which takes time and may cost.
-        outbox = Submission(_judges(loaded), loaded.secrets)
+        outbox = Submission(pipeline.judges(loaded), loaded.secrets)
         outcome = pipeline.run(
             loaded,
             folder=folder,
@@ -47,19 +36,19 @@ def submit(
             say=lambda problem: say(joined(": ", ["kragx", problem])),
             outbox=outbox,
         )
-        outbox.send(per_batch)
+        outbox.send()
     if outcome.failures:
         names = ", ".join(outcome.failures)
         say(message("failed, so that not all is asked: {names}", names=names))
         raise typer.Exit(RetrieverError.exit_code)
 
 
-def status(config: _Config, settings: opt.Settings = None) -> None:
+def status(config: opt.JudgingConfig, settings: opt.Settings = None) -> None:
     """Say how far the submitted batches are."""
     _show_batches(config, settings)
 
 
-def collect(config: _Config, settings: opt.Settings = None) -> None:
+def collect(config: opt.JudgingConfig, settings: opt.Settings = None) -> None:
     """Store the answers of the batches that have ended.
 
     Ends with 4 while anything is pending. Nothing is lost or stored twice if it is interrupted.
@@ -72,24 +61,13 @@ def _show_batches(config: Path, settings: list[str] | None, *, collect: bool = F
     """Look after a config's batches, and show them; how many questions are pending yet."""
     loaded = load(config, settings or ())
     with loaded.secrets.guarding():
-        statuses = look_after(_judges(loaded), loaded.secrets, collect=collect)
+        statuses = look_after(pipeline.judges(loaded), loaded.secrets, collect=collect)
     n_pending = sum(entry.n_questions for entry in statuses if entry.batch.is_open)
-    for entry in statuses:
-        show(entry.describe())
     text = message("nothing is pending; kragx run finds the grades in the store")
     if n_pending:
         text = message(
             "{n} questions are pending; kragx judge collect stores what has been answered",
             n=n_pending,
         )
-    show([Line(text)])
+    show([*chain.from_iterable(entry.describe() for entry in statuses), Line(text)])
     return n_pending
-
-
-def _judges(config: RunConfig) -> list[Judge]:
-    judges = pipeline.judges(config)
-    if not judges:
-        raise UsageError(
-            "{file}: nothing is judged here; add 'match: llm' and a 'judge'", file=config.file
-        )
-    return judges

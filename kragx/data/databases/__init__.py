@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kragx.ground.errors import DataError, UsageError
+from kragx.ground.secrets import Secrets
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/+", re.I)  # of one letter it is a drive
 _POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg")
-_USER = re.compile(r"/([^/?#@]*)@|/(.*)@")  # the second of a password with a slash in it
-_PASSWORD = re.compile(r"([?&][a-z_]*pass[a-z_]*=)[^&#]*", re.I)
 
 
 class NoStoreError(DataError):
@@ -78,19 +77,17 @@ class Address:
         scheme = _SCHEME.match(text)
         if scheme is None:
             return cls(text, Path(value))
+        login = text[scheme.end() :].partition("?")[0].rpartition("@")[0]
+        if re.search(r"[/@]", login):  # which is not shown, as nobody knows where it ends
+            raise UsageError("write / and @ in the user or password of a URL as %2F and %40")
+        url = Secrets().mask(text)
         if scheme[1].lower() not in _POSTGRESQL or isinstance(value, Path):
             raise UsageError(
-                "{masked_url!r}: a store is a file, named by its path, or a postgresql:// "
-                "URL, which is a text",
-                masked_url=masked_url(text),
+                "{url!r}: a store is a file, named by its path, or a postgresql:// URL, which is a "
+                "text",
+                url=url,
             )
-        login = text[scheme.end() :].partition("?")[0].rpartition("@")[0]
-        if re.search(r"[/@]", login):
-            raise UsageError(
-                "{masked_url!r}: write / and @ in a user or password as %2F and %40",
-                masked_url=masked_url(text),
-            )
-        return cls(masked_url(text), url=f"postgresql+psycopg://{text[scheme.end() :]}")
+        return cls(url, url=f"postgresql+psycopg://{text[scheme.end() :]}")
 
     def __str__(self) -> str:
         return self.shown
@@ -99,13 +96,3 @@ class Address:
 def is_url(value: object) -> bool:
     """Whether a text is a URL, not a path."""
     return isinstance(value, str) and _SCHEME.match(value) is not None
-
-
-def masked_url(url: str) -> str:
-    """A URL without its passwords."""
-
-    def without(match: re.Match[str]) -> str:
-        name, has_password, _ = (match[1] or match[2]).partition(":")
-        return f"/{name}:***@" if has_password else match[0]
-
-    return _PASSWORD.sub(r"\1***", _USER.sub(without, url, count=1))

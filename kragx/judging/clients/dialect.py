@@ -104,31 +104,14 @@ class Dialect:
         return body | {"messages": messages}
 
 
-def _complaint(status: int, text: str) -> str | None:
-    """Which field of a dialect a server's error is about; None if it is about something else."""
-    if status not in _REFUSALS:
-        return None
-    # Whatever is quoted of the request comes after the name of what is wrong with it.
-    places = {
-        name: place.start()
-        for name, entry in _FIELDS.items()
-        if re.search(entry.refusal, text, re.I) and (place := re.search(entry.name, text, re.I))
-    }
-    return min(places, key=lambda name: places[name], default=None)
-
-
 class Speaker:
     """Speaks to one server, and learns its dialect.
 
     Args:
         fixed: the fields of it that a user has named, which are kept.
-
-    Attributes:
-        dialect: the one spoken now.
     """
 
     def __init__(self, fixed: Mapping[str, Any]) -> None:
-        self.dialect: Dialect = Dialect(**fixed)
         self._fixed = fixed
         # Of each field what it may be yet, the one spoken now first.
         self._values = {
@@ -138,6 +121,11 @@ class Speaker:
         self._takes_objects = True  # as far as is known
         self._is_settled = False  # a good answer has come
 
+    @property
+    def dialect(self) -> Dialect:
+        """The one spoken now."""
+        return Dialect(**{name: values[0] for name, values in self._values.items()})
+
     def learns(self, status: int, text: str, spoken: Dialect) -> bool:
         """Whether an error means that the server is to be asked again, in another dialect.
 
@@ -146,24 +134,26 @@ class Speaker:
             text: what the server says.
             spoken: how it was asked.
         """
-        name = _complaint(status, text)
-        if name is None:
+        # Whatever is quoted of the request comes after the name of what is wrong with it.
+        places = {
+            place.start(): name
+            for name, entry in _FIELDS.items()
+            if re.search(entry.refusal, text, re.I) and (place := re.search(entry.name, text, re.I))
+        }
+        if status not in _REFUSALS or not places:  # it is about something else
             return False
-        if getattr(spoken, name) != getattr(self.dialect, name):  # learnt meanwhile
+        name = places[min(places)]
+        if getattr(spoken, name) != self._values[name][0]:  # learnt meanwhile
             return True
-        if self._is_settled:
-            return False
-        self._takes_objects &= getattr(spoken, name) != "json_object"
-        return self._change(name)
+        if not self._is_settled:
+            self._takes_objects &= getattr(spoken, name) != "json_object"
+        return not self._is_settled and self._changes(name)
 
-    def _change(self, name: str) -> bool:
+    def _changes(self, name: str) -> bool:
         """Go on to the next value of a field that the server may take; whether there is one."""
         values = self._values[name]
-        if len(values) > 1:
-            del values[0]
-            self.dialect = replace(self.dialect, **{name: values[0]})
-            return True
-        return False
+        self._values[name] = values[1:] or values
+        return len(values) > 1
 
     def heard(
         self, reply: Answer | Failure, spoken: Dialect, names: Collection[str]
@@ -184,19 +174,17 @@ class Speaker:
         if isinstance(reply, Answer) and not isinstance(answer_object(reply.text, names), Failure):
             self._is_settled = spoken == self.dialect
             return reply
-        form = spoken.answer_format
-        if form == self.dialect.answer_format and not self._change("answer_format"):
+        form, formats = spoken.answer_format, self._values["answer_format"]
+        if form == formats[0] and not self._changes("answer_format"):
             # Nothing forces this model; what shows it the schema serves best, if it is taken.
             self._is_settled = True
             if self._takes_objects and "answer_format" not in self._fixed:
-                self.dialect = replace(self.dialect, answer_format="json_object")
+                formats[0] = "json_object"
             return reply
-        served = {name: getattr(reply, name) for name in _SERVED}
-        problem = (
+        return Failure(
+            "invalid_json",
             f"not the JSON object that was asked for as {form}; "
-            f"asked for as {self.dialect.answer_format} from here on"
+            f"asked for as {self.dialect.answer_format} from here on",
+            again=True,
+            **{name: getattr(reply, name) for name in Answer.__slots__ if name != "tokens"},
         )
-        return Failure("invalid_json", problem, again=True, **served)
-
-
-_SERVED = ("text", "usage", "model", "fingerprint", "dialect")

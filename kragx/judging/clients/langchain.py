@@ -37,20 +37,13 @@ _ENDINGS = ("finish_reason", "stop_reason", "done_reason")
 _OPENAI, _ANTHROPIC, _OLLAMA = "langchain_openai", "langchain_anthropic", "langchain_ollama"
 _GEMINI = "langchain_google_genai"
 
-# What chat models raise when the service fails, by the module that it belongs to.
-_SERVICE_ERRORS = (
-    ("openai", "OpenAIError"),
-    ("anthropic", "APIError"),
-    ("ollama", "ResponseError"),
-    ("google.genai.errors", "APIError"),
-    ("langchain_google_genai.chat_models", "ChatGoogleGenerativeAIError"),
-    ("langchain_core.exceptions", "LangChainException"),
-    ("httpx", "RequestError"),
-    ("httpx", "HTTPStatusError"),
-    ("httpx2", "RequestError"),
-    ("httpx2", "HTTPStatusError"),
-    ("aiohttp", "ClientError"),
+_PACKAGES = frozenset(
+    {
+        *("openai", "anthropic", "ollama", "google", "langchain_google_genai", "langchain_core"),
+        *("httpx", "httpx2", "aiohttp"),
+    }
 )
+"""What raises errors of its own where a service fails."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +173,7 @@ class LangChainClient:
                 return Failure("timeout", f"no answer in {request.timeout:g} s", again=True)
             except Exception as error:
                 # Once a server has answered, what its package raises is the answer's fault.
-                if not responses and not isinstance(error, _expected()):
+                if not responses and not _is_of_service(error):
                     raise
                 output = error
         response = responses[-1] if responses else None
@@ -270,10 +263,11 @@ def _usual_options(chat: Any) -> dict[str, Any]:
     return {"strict": True} if package == _OPENAI else {}
 
 
-def _expected() -> tuple[type[Exception], ...]:
-    """What chat models raise for want of a good answer, of those packages that are loaded."""
-    errors = (getattr(sys.modules.get(module), name, None) for module, name in _SERVICE_ERRORS)
-    return (TimeoutError, ConnectionError, UnreadableError, *UNREAD, *filter(None, errors))
+def _is_of_service(error: Exception) -> bool:
+    """Whether it is what chat models raise for want of a good answer."""
+    packages = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
+    usual = (TimeoutError, ConnectionError, UnreadableError, *UNREAD)
+    return isinstance(error, usual) or not packages.isdisjoint(_PACKAGES)
 
 
 # -- what a model said -----------------------------------------------------------------------------

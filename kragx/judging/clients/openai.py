@@ -240,13 +240,12 @@ class OpenAIClient:
         return {**self.dialect.fields(request, self._sampling), **(self.extra_body or {})}
 
     def connected(self) -> AsyncOpenAI:
-        """An official client of one's own, which reads files of any size."""
+        """An official client of one's own, which reads files of any size, and asks again."""
         import openai
 
         hooks = {"response": [as_utf_8]}
-        return self._make_client(
-            openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks=hooks)
-        )
+        http_client = openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks=hooks)
+        return self._make_client(http_client).with_options(max_retries=2)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""

@@ -14,7 +14,7 @@ from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import Part, Result, Table, counted, joined, message, warning
 from kragx.judging.question import Decide, settled_grade
 from kragx.judging.rubric import canonical_json, name_of_rubric, wording_of
-from kragx.judging.store.store import Store
+from kragx.judging.store import Store
 
 NO_EXAMPLES = "none"
 """What names the grades that were given without examples."""
@@ -117,38 +117,45 @@ def graded_once(store: Store, choice: Choice, *, expected: bool = False) -> list
     Raises:
         UsageError: as `qrels`; or a panel's grades are means, and no expected ones are wanted.
     """
-    rule, models = _panel_of(choice.get("model")) or (None, None)
+    rule, panel = _panel_of(choice.get("model")) or (None, None)
     if rule == "mean" and not expected:
         remedy = message("compare what the median decides: 'median of ...'")
         raise UsageError("--model: means are no labels", remedy=remedy)
     # Of one judge that was asked several times the first repeat counts.
     records = sorted(_one_judge(store, choice), key=lambda record: record["question"]["repeat"])
+    by_model: dict[str, dict[str, None]] = {}  # the judges of each
     votes: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}  # by question, then by judge
     for record in records:
         question = record["question"]
+        judge = canonical_json([question["client"], question["repeat"]])
         texts = tuple(question[name] for name in ("query", "document", "gold", "reference"))
-        votes.setdefault(texts, {}).setdefault(_judge(question), record)
-    judges = None if models is None else _members(models, records)
+        votes.setdefault(texts, {}).setdefault(judge, record)
+        by_model.setdefault(str(question["client"].get("model")), {})[judge] = None
+    for model, n in (panel or {}).items():
+        if (n_judges := len(by_model.get(model, ()))) < n:
+            raise UsageError(
+                "--model: the panel has {n} judges of {model!r}, and the store grades by {n_value}",
+                n=n,
+                model=model,
+                n_value=n_judges,
+            )
+    judges = [judge for model, n in (panel or {}).items() for judge in [*by_model[model]][:n]]
     top = max((record["grade"] for record in records), default=0)
     graded: list[GradedQuestion] = []
     for by_judge in votes.values():
-        cast_votes = [by_judge[name] for name in judges or by_judge if name in by_judge]
+        cast_votes = [by_judge[judge] for judge in judges or by_judge if judge in by_judge]
         marks = [
             record.get("expected", record["grade"]) if expected else record["grade"]
             for record in cast_votes
         ]
         grade = marks[0] if marks else None
-        if rule is not None and judges is not None:
+        if rule is not None:
             # Votes that the store lacks may yet turn it.
             grade = settled_grade(marks, len(judges) - len(cast_votes), rule, top)
         if grade is not None:
             pairs = dict.fromkeys(tuple(pair) for record in cast_votes for pair in record["pairs"])
             graded.append(GradedQuestion(cast_votes[0]["question"], [*pairs], grade))
     return graded
-
-
-def _judge(question: Mapping[str, Any]) -> str:
-    return canonical_json([question["client"], question["repeat"]])
 
 
 # As `Panel.model` writes it.
@@ -167,26 +174,6 @@ def _panel_of(model: str | None) -> tuple[Decide, Counter[str]] | None:
         return None
     models = [re.sub(r" #\d+$", "", name) for name in match["names"].split(", ")]
     return cast("Decide", match["rule"]), Counter(models * int(match["repeats"] or 1))
-
-
-def _members(models: Counter[str], records: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The judges of a panel among those of records, by repeat: of each model the first ones.
-
-    Raises:
-        UsageError: there are not as many.
-    """
-    by_model: dict[str, dict[str, None]] = {model: {} for model in models}
-    for question in (record["question"] for record in records):
-        by_model[str(question["client"].get("model"))][_judge(question)] = None
-    for model, n in models.items():
-        if len(by_model[model]) < n:
-            raise UsageError(
-                "--model: the panel has {n} judges of {model!r}, and the store grades by {n_value}",
-                n=n,
-                model=model,
-                n_value=len(by_model[model]),
-            )
-    return [judge for model, n in models.items() for judge in [*by_model[model]][:n]]
 
 
 def examples_of(question: Mapping[str, Any]) -> str:

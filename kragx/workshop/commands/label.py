@@ -16,7 +16,7 @@ from kragx.data import GoldDataset, Run, read_dataset, read_rows
 from kragx.ground.errors import DataError, UsageError, check_whole
 from kragx.ground.printing import joined, message, say
 from kragx.judging.examples import sample_path
-from kragx.judging.rubric import Rubric, built_in_of, is_file, read_rubric, wording_of
+from kragx.judging.rubric import RUBRICS, Rubric, is_file, read_rubric, wording_of
 from kragx.judging.store import Address, Store
 from kragx.judging.store.qrels import Choice
 from kragx.workshop.commands.workshop import serve
@@ -199,7 +199,7 @@ def _wording(rubric: Rubric | None, top: int, store: str | None) -> dict[str, di
     with Store(store, make=False) as opened:
         questions = (record["question"] or {} for record in opened.records())
         # Of a judge's own rubric a store does not have the words.
-        has_own = any(row and not built_in_of(wording_of(row)) for row in questions)
+        has_own = any(row and wording_of(row) not in RUBRICS for row in questions)
     return {"grades": {}} if has_own else {}
 
 

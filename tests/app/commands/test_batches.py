@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from openai.resources.batches import AsyncBatches
+from openai.resources.files import AsyncFiles
 
-from kragx.adapters.batches import collecting
-from kragx.adapters.batches.service import BatchService
+from kragx.adapters import batches as provider_batches
 from kragx.judging import Store
 from tests.judging.batch_server import BatchHandler, batches
 
@@ -160,10 +160,13 @@ def test_the_same_grade(kragx, config, server):
 
 
 @pytest.mark.integration
-def test_several_batches(kragx, config, server):
-    """What does not go into one file goes into several; each is looked after."""
+def test_several_batches(kragx, config, server, monkeypatch):
+    """What does not go into one batch is left to the next submit; each is looked after."""
+    monkeypatch.setattr(provider_batches, "MOST_REQUESTS", 10)
     path = config()
-    kragx("judge", "submit", path, "--per-batch", 10)
+    for n in (14, 4):
+        assert f"{n} questions left out" in kragx("judge", "submit", path).out
+    assert "left out" not in kragx("judge", "submit", path).out
     assert [len(server.content(f"file-000{n}").splitlines()) for n in (1, 2, 3)] == [10, 10, 4]
     for n in (1, 2, 3):
         server.run(f"batch_000{n}")
@@ -177,7 +180,7 @@ def test_a_store_names_no_server_to_send_a_key_to(kragx, config, server, monkeyp
     """A store may be somebody else's: a key goes where the user says, and nowhere else."""
     path = config()
     kragx("judge", "submit", path)
-    monkeypatch.setattr(BatchService, "look", lambda *_: pytest.fail("asked"))
+    monkeypatch.setattr(AsyncBatches, "retrieve", lambda *_: pytest.fail("asked"))
     for command in ("status", "collect"):
         done = kragx("judge", command, path, "--set", "judge.base_url=http://127.0.0.1:9/v1")
         assert "it is not known how to reach" in done.out + done.err
@@ -267,7 +270,7 @@ def test_not_there_yet(kragx, config, server, status):
 )
 def test_connection_lost(kragx, config, server, fault, code, monkeypatch):
     """Whatever of a submit gets lost on the way, nothing is asked twice, and nothing forgotten."""
-    monkeypatch.setattr(collecting, "_SOON", 0.0)
+    monkeypatch.setattr(provider_batches, "_SOON", 0.0)
     path = config()
     server.faults.append(fault)
     assert kragx("judge", "submit", path).code == code
@@ -415,7 +418,7 @@ def test_an_odd_charset(kragx, config, server, monkeypatch):
 @pytest.mark.integration
 def test_found_among_many(kragx, config, server, monkeypatch):
     """An orphan is found again on a later page of a long list."""
-    monkeypatch.setattr(collecting, "_SOON", 0.0)
+    monkeypatch.setattr(provider_batches, "_SOON", 0.0)
     server.page = 2
     path = config()
     server.faults.append("create lost")
@@ -431,16 +434,16 @@ def test_found_among_many(kragx, config, server, monkeypatch):
 def test_another_submit_at_once(kragx, config, server, monkeypatch):
     """Of two submits at a time one gives way: no question is in two batches."""
     path = config()
-    upload = BatchService.upload
+    upload = AsyncFiles.create
     codes = []
 
-    async def late(self, name, content):
-        monkeypatch.setattr(BatchService, "upload", upload)
+    async def late(self, **options):
+        monkeypatch.setattr(AsyncFiles, "create", upload)
         command = [sys.executable, "-m", "kragx", "judge", "submit", path]
         codes.append(subprocess.run(command, env=environment(), check=False).returncode)
-        return await upload(self, name, content)
+        return await upload(self, **options)
 
-    monkeypatch.setattr(BatchService, "upload", late)
+    monkeypatch.setattr(AsyncFiles, "create", late)
     slow = kragx("judge", "submit", path)
     assert codes == [0]
     assert slow.code == 0
@@ -587,20 +590,18 @@ no_kill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL 
     "where",
     [
         "before Register.plan 1",
-        "after BatchService.upload 1",
+        "after AsyncFiles.create 1",
         "after Register.plan 1",
-        "after BatchService.create 1",
+        "after AsyncBatches.create 1",
         "after Register.move 1",
-        "after BatchService.upload 2",
-        "after BatchService.create 2",
     ],
 )
 def test_killed_submit(kragx, config, server, where, monkeypatch):
-    """Killed at any step of three batches, a submit is finished by the next: nothing is twice."""
-    monkeypatch.setattr(collecting, "_SOON", 0.0)
+    """Killed at any step, a submit is finished by the next: nothing is twice."""
+    monkeypatch.setattr(provider_batches, "_SOON", 0.0)
     path = config()
-    killed(where, "judge", "submit", path, "--per-batch", "10")
-    assert kragx("judge", "submit", path, "--per-batch", 10).code == 0
+    killed(where, "judge", "submit", path)
+    assert kragx("judge", "submit", path).code == 0
     assert once(server)
     for batch in server.all("batch"):
         server.run(batch)
@@ -613,8 +614,8 @@ def test_killed_submit(kragx, config, server, where, monkeypatch):
 @pytest.mark.parametrize(
     "where",
     [
-        "after BatchService.look 1",
-        "after BatchService.download 1",
+        "after AsyncBatches.retrieve 1",
+        "after AsyncFiles.content 1",
         "after Store.add 1",
         "before Register.move 1",
         "after Register.move 1",
@@ -655,15 +656,15 @@ def test_states(kragx, config, server, monkeypatch):
     states = []
 
     def looked(method):
-        async def called(*args):
-            with sqlite3.connect(STORE) as db:
-                states.extend(state for (state,) in db.execute("SELECT state FROM batches"))
-            return await method(*args)
+        async def called(*args, **options):
+            with Store(STORE) as store:
+                states.extend(batch.state for batch in store.batches.batches())
+            return await method(*args, **options)
 
         return called
 
-    for name in ("upload", "create"):
-        monkeypatch.setattr(BatchService, name, looked(getattr(BatchService, name)))
+    for owner in (AsyncFiles, AsyncBatches):
+        monkeypatch.setattr(owner, "create", looked(owner.create))
     kragx("judge", "submit", config())
     with Store(STORE) as store:
         assert [*states, store.batches.batches()[0].state] == ["planned", "submitted"]
