@@ -14,7 +14,6 @@ from kragx.agreement.correction import (
 )
 from kragx.agreement.gullibility import Probe
 from kragx.agreement.label_agreement import Agreement, agree
-from kragx.agreement.label_files import Label
 from kragx.agreement.labels import Labels, Scale, read_labels
 from kragx.agreement.prediction_powered import CorrectedMean, prediction_powered
 from kragx.agreement.probing import VARIANTS, probe
@@ -26,7 +25,6 @@ __all__ = [
     "Agreement",
     "Corrected",
     "CorrectedMean",
-    "Label",
     "Labels",
     "PairToLabel",
     "Probe",

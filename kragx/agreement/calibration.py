@@ -9,7 +9,7 @@ import yaml
 
 from kragx import matchers
 from kragx.agreement.labelled_pairs import of_metadata, resolved
-from kragx.agreement.labels import read_labels
+from kragx.agreement.labels import Labels, read_labels
 from kragx.agreement.threshold_choice import By, Candidate, Chooser, as_mapping, trials
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
@@ -212,7 +212,7 @@ def calibrate(
     texts = Texts.of(corpus, matchers.matcher(KRAGX.match))
     items = list(source_of(results, run, KRAGX, texts=texts).items(KRAGX))
     is_placed = labels is None
-    if is_placed and not (labels := tuple(of_metadata(items))):
+    if is_placed and not (labels := Labels({}, of_gold=dict(of_metadata(items)))):
         raise UsageError(
             "labels: none are given, and no document and gold item of a query say in metadata "
             "'source' and 'start_index' where they were taken from; name a file with --labels"
@@ -226,7 +226,7 @@ def calibrate(
             remedy="name the least one (--positive 3), or the rubric's file (--rubric FILE.yaml)",
             name=given_labels.name,
         )
-    pairs, truth, unused = resolved(items, tuple(given_labels), positive)
+    pairs, truth, n_unused = resolved(items, given_labels.by_gold, positive)
     specs = candidates(more) if only is None else [as_mapping(spec) for spec in only]
     queries, query_of = np.unique(pairs[:, 0], return_inverse=True)
     if len(queries) < 2:
@@ -258,7 +258,7 @@ def calibrate(
         n_queries=len(queries),
         n_pairs=len(truth),
         n_matches=int(truth.sum()),
-        n_unused=len(unused),
+        n_unused=n_unused,
         made_by=made_by,
         cautions=tuple(_cautions(truth, query_of)),
     )

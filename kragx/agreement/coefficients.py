@@ -6,29 +6,31 @@ statistic is undefined, so that a bootstrap is one call. Of yes-or-no decisions 
 `statistics` has all that `agree` gives, by name.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
-from kragx.agreement.scoring import ends, level
-from kragx.comparison.statistics import CONFIDENCE, SEED
-from kragx.ground.printing import Part, Table, message, number, signed
 from kragx.judging import panel
-from kragx.metrics import Floats
-from kragx.metrics.intervals import Interval, expanded_intervals
+from kragx.metrics import Bools, Floats, Ints
 
 Weights = Literal["nominal", "linear", "quadratic"]
 
-_TITLES = {
-    "kappa": message("kappa"),
-    "kappa_linear": message("kappa, linear weights"),
-    "kappa_quadratic": message("kappa, quadratic weights"),
-    "alpha_ordinal": message("Krippendorff's alpha, ordinal"),
-    "accuracy": message("accuracy"),
-    "bias": message("bias (judge - human)"),
-}
+
+def confusions(query: Ints, human: Ints | Bools, judge: Ints | Bools, n_labels: int) -> Floats:
+    """(q, l, l) the confusion matrix of each query that has a pair, in the queries' order.
+
+    Args:
+        query: (u) the query of each pair, by number.
+        human: (u) the human label of each, by position from 0 on.
+        judge: (u) the judge's.
+        n_labels: how many labels there are.
+    """
+    queries, rows = np.unique(query, return_inverse=True)
+    counts = np.zeros((len(queries), n_labels, n_labels))
+    # `counts[...] += 1` would count a cell that stands there several times once.
+    np.add.at(counts, (rows, human.astype(int), judge.astype(int)), 1)
+    return counts
 
 
 def weights(n_labels: int, kind: Weights) -> Floats:
@@ -127,103 +129,3 @@ def statistics(confusion: Floats, labels: Sequence[int]) -> dict[str, Floats]:
         },
         **{f"bias.{label}": bias_there for label, bias_there in zip(labels, biases)},
     }
-
-
-def estimated(
-    counts: Floats, labels: Sequence[int], resamples: int
-) -> tuple[dict[str, float | None], dict[str, Interval | None]]:
-    """Every statistic, and its interval by so many resamples of queries.
-
-    Args:
-        counts: (q, l, l) the confusion matrix of each query.
-        labels: as of `statistics`.
-        resamples: how many.
-    """
-    return _resampled(counts, lambda sums: statistics(sums, labels), resamples)
-
-
-def _resampled(
-    terms: Floats, measured: Callable[[Floats], dict[str, Floats]], resamples: int
-) -> tuple[dict[str, float | None], dict[str, Interval | None]]:
-    """What is measured of the sum of all terms, and its intervals where there is a value."""
-    sums = measured(terms.sum(0, keepdims=True))
-    values = {name: defined(value[0]) for name, value in sums.items()}
-    intervals = expanded_intervals(
-        terms, measured, confidence=CONFIDENCE, count=resamples, seed=SEED
-    )
-    return values, {
-        name: None if values[name] is None else interval for name, interval in intervals.items()
-    }
-
-
-def title(name: str) -> str:
-    """What people read for the name of a statistic."""
-    group, dot, label = name.partition(".")
-    if not dot:
-        return _TITLES[group]
-    return message(
-        "kappa, {label} or more" if group == "kappa_binary" else "bias where human {label}",
-        label=label,
-    )
-
-
-FEW_QUERIES = 10
-"""An interval that rests on fewer queries than this is said to be a rough one."""
-
-
-@dataclass(frozen=True)
-class Change:
-    """The same pairs, judged before and after.
-
-    Attributes:
-        judge: whose labels were those before.
-        n_without: pairs that only the labels after have; they are not compared.
-        values: each statistic before.
-        differences: after minus before; None where one of them is undefined.
-        intervals: of the differences, by pairs of queries; None where there is none.
-    """
-
-    judge: str
-    n_without: int
-    values: Mapping[str, float | None]
-    differences: Mapping[str, float | None]
-    intervals: Mapping[str, Interval | None]
-
-    def describe(self, after: Mapping[str, float | None]) -> Iterator[Part]:
-        """A table of both."""
-        moved = (message("difference"), level(CONFIDENCE))
-        yield Table(
-            (message("statistic"), message("before"), message("after"), *moved),
-            [
-                (
-                    *(title(name), number(value), number(after[name])),
-                    *(signed(self.differences[name]), ends(self.intervals[name])),
-                )
-                for name, value in self.values.items()
-                if not name.startswith("bias.")  # each rests on a few of these pairs
-            ],
-        )
-
-
-def changed(
-    before: Floats, after: Floats, labels: range, judge: str, n_without: int, resamples: int
-) -> Change:
-    """How far the statistics changed, with intervals from resampled queries.
-
-    Args:
-        before: (q, l, l) the confusion matrix of each query.
-        after: the same, of the same pairs.
-        labels: of the scale.
-        judge: whose labels were those before.
-        n_without: pairs that have no label before.
-        resamples: how many.
-    """
-
-    def differences(sums: Floats) -> dict[str, Floats]:
-        first, second = (statistics(sums[:, side], labels) for side in (0, 1))
-        return {name: second[name] - first[name] for name in first}
-
-    # Both of a query are drawn together, as they are of the same pairs.
-    changes, intervals = _resampled(np.stack([before, after], axis=1), differences, resamples)
-    values = {name: defined(value) for name, value in statistics(before.sum(0), labels).items()}
-    return Change(judge, n_without, values, changes, intervals)

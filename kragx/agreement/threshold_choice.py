@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kragx import matchers
-from kragx.agreement.coefficients import cohen_kappa, defined, f1, ratio
+from kragx.agreement.coefficients import cohen_kappa, confusions, defined, f1, ratio
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import LEAST, Interval
 from kragx.data import TokenCorpus, Tokenizer
@@ -238,9 +238,9 @@ class Chooser:
         tied = _tied(values, sampled)
         candidates = []
         for row, trial in enumerate(self.trials):
-            confusion = _kinds(decided[row], self.truth).sum(-1)
+            confusion = self._counts(decided[row]).sum(0)
             threshold = self.threshold(row, everything)
-            fitted = _kinds(matches(trial.scores, threshold), self.truth).sum(-1)
+            fitted = self._counts(matches(trial.scores, threshold)).sum(0)
             is_fixed = trial.fixed is not None
             candidates.append(
                 Candidate(
@@ -270,13 +270,13 @@ class Chooser:
         fold[shuffled] = np.arange(len(queries)) % min(self.folds, len(queries))
         return np.where(part, fold[self.query_of], -1)
 
+    def _counts(self, decided: Bools, part: Any = ...) -> Floats:
+        """(q, 2, 2) the confusion matrix of each query that has a pair in `part`."""
+        return confusions(self.query_of[part], self.truth[part], decided[part], 2)
+
     def _measured(self, decided: Bools, part: Bools) -> tuple[Floats, Floats]:
         """(candidates) the agreement on `part`; (candidates, resamples) in resamples of queries."""
-        # Pairs of a query stand together, so that one pass sums the matrices of each.
-        order = np.argsort(self.query_of[part], kind="stable")
-        _, starts = np.unique(self.query_of[part][order], return_index=True)
-        kinds = _kinds(decided[:, part], self.truth[part])[..., order]
-        terms = np.moveaxis(np.add.reduceat(kinds, starts, axis=-1), (-1, 2), (0, 1))
+        terms = np.stack([self._counts(row, part) for row in decided], axis=1)
         agreements = AGREEMENTS[self.by]
         return agreements(terms.sum(0)), resampled(terms, agreements, self.resamples, self.seed).T
 
@@ -317,13 +317,6 @@ def _tied(values: Floats, sampled: Floats) -> set[int]:
         and interval[0] <= 0
         and values[best] - values[row] <= max(float(np.nanstd(differences)), _MARGIN) + 1e-12
     }
-
-
-def _kinds(decided: Bools, truth: Bools) -> Floats:
-    """(2, 2, ..., u) the confusion matrix of each pair: true or not (row), decided or not."""
-    return np.array(
-        [[~truth & ~decided, ~truth & decided], [truth & ~decided, truth & decided]], np.float64
-    )
 
 
 def _round_between(low: float, high: float) -> float:
