@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from kragx.agreement.coefficients import defined, ratio
-from kragx.agreement.scoring import ends, level
+from kragx.agreement.scoring import LEVEL, ends
 from kragx.ground.json_values import to_jsonable
 from kragx.ground.printing import (
     Line,
@@ -257,7 +257,7 @@ class Probe(Result):
             )
 
     def _of_variants(self) -> Iterator[Part]:
-        confidence = level(self.settings["confidence"])
+        confidence = LEVEL
         head = (message("lift"), confidence, message("fooled"))
         rows = [
             (

@@ -17,7 +17,7 @@ from kragx.agreement.labels import (
     read_labels,
     read_sides,
 )
-from kragx.agreement.scoring import METRIC, SystemAgreement, ends, level, rank_systems, scale_notes
+from kragx.agreement.scoring import LEVEL, METRIC, SystemAgreement, ends, rank_systems, scale_notes
 from kragx.comparison.statistics import CONFIDENCE, LEAST, MOST_RESAMPLES, RESAMPLES, SEED
 from kragx.data import Run
 from kragx.ground.errors import DataError, check_whole
@@ -144,7 +144,7 @@ class Agreement(Result):
         settings = self.settings
         yield self._headline()
         yield Table(
-            (message("statistic"), message("value"), level(CONFIDENCE)),
+            (message("statistic"), message("value"), LEVEL),
             [
                 (_title(name), number(value), ends(self.intervals[name]))
                 for name, value in self.values.items()
@@ -202,7 +202,7 @@ class Agreement(Result):
         )
 
     def _change_table(self, change: Change) -> Table:
-        moved = (message("difference"), level(CONFIDENCE))
+        moved = (message("difference"), LEVEL)
         return Table(
             (message("statistic"), message("before"), message("after"), *moved),
             [

@@ -8,7 +8,7 @@ import numpy as np
 
 from kragx.agreement.label_files import document_name
 from kragx.agreement.labels import Labels, Scale, Sides
-from kragx.comparison.statistics import Interval
+from kragx.comparison.statistics import CONFIDENCE, Interval
 from kragx.data import Gold, GoldDataset, Query, Run
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import evaluate_run
@@ -26,10 +26,8 @@ from kragx.ground.printing import (
 )
 from kragx.metrics import DEFAULT_METRICS, Floats
 
-
-def level(confidence: float) -> str:
-    """The head of a column of intervals: ``95 %``."""
-    return f"{confidence * 100:g} %"
+LEVEL = f"{CONFIDENCE * 100:g} %"
+"""The head of a column of intervals."""
 
 
 def ends(pair: Interval | None) -> str:
