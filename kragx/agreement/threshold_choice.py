@@ -16,7 +16,7 @@ import numpy as np
 from kragx import matchers
 from kragx.agreement.coefficients import cohen_kappa, confusions, defined, f1, ratio
 from kragx.comparison import Estimate
-from kragx.comparison.statistics import LEAST, Interval
+from kragx.comparison.statistics import LEAST
 from kragx.data import TokenCorpus, Tokenizer
 from kragx.evaluation.match_source import vocabulary_of_items
 from kragx.ground.errors import UsageError
@@ -29,10 +29,9 @@ from kragx.metrics.threshold import matches
 By = Literal["kappa", "f1"]
 
 AGREEMENTS: Mapping[By, Callable[[Floats], Floats]] = {"kappa": cohen_kappa, "f1": f1}
-"""What may be made greatest: from confusion matrices (..., 2, 2) to values (...)."""
+"""What may be made greatest: from confusion matrices (..., 2, 2) to values (...), at most 1."""
 
-RANGES: Mapping[By, Interval] = {"kappa": (-1.0, 1.0), "f1": (0.0, 1.0)}
-"""Between what these lie."""
+_LOWEST: Mapping[By, float] = {"kappa": -1.0, "f1": 0.0}
 
 LEAST_LABELS = 30
 """Of fewer labels no interval is shown: it would hold the truth too seldom."""
@@ -294,8 +293,8 @@ class Chooser:
         values = sampled[~np.isnan(sampled)]
         if np.isnan(value) or n < LEAST or len(self.truth) < LEAST_LABELS or not values.size:
             return Estimate(defined(value), None, None, n)
-        low, high = RANGES[self.by]
-        width = high - low
+        low = _LOWEST[self.by]
+        width = 1 - low
         variance = float(values.var()) / width**2 * n / (n - 1) * (1 + 1 / (self.folds - 1))
         n_wrong = len(np.unique(self.query_of[decided != self.truth]))
         ends = score_interval((float(value) - low) / width, variance, n, n_wrong)
