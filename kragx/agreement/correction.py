@@ -258,40 +258,39 @@ def correct(
                 hash=pool,
             )
         )
-    # Of values, query by query: what both systems share falls out, and the interval is narrower.
-    differences = {
-        score.evaluation.name: (score.judge - first.judge, score.human - first.human)
-        for score in rest
+    n_common = {
+        run.name: len({*first.labelled} & {*score.labelled}) for run, score in zip(runs[1:], rest)
     }
-    for name, (_, human_values) in [*differences.items()]:
-        if (n_common := int((~np.isnan(human_values[0])).sum())) < least:
-            del differences[name]
-            notes.append(
-                message(
-                    "{name} and {first}: no difference, as {n} queries are labelled for both",
-                    name=name,
-                    first=first.evaluation.name,
-                    n=n_common,
-                )
-            )
-    metric_names = [*map(str, specs)]
+    notes += [
+        message(
+            "{name} and {first}: no difference, as {n} queries are labelled for both",
+            name=name,
+            first=runs[0].name,
+            n=n,
+        )
+        for name, n in n_common.items()
+        if n < least
+    ]
+
+    def corrected(run: Run, score: _Scored) -> CorrectedSystem:
+        metrics, evaluation = [*map(str, specs)], score.evaluation
+        # Of values, query by query: what both systems share falls out, and the interval is
+        # narrower. Two means within 0 and 1 are at most 1 apart, whichever is greater.
+        difference = score.judge - first.judge, score.human - first.human
+        is_compared = n_common.get(run.name, 0) >= least
+        return CorrectedSystem(
+            metrics=drawing.means(metrics, score.judge, score.human, (0, 1)),
+            differences=drawing.means(metrics, *difference, (-1, 1)) if is_compared else None,
+            labelled=score.labelled,
+            n_partly_labelled=score.n_partly,
+            n_unscored=len(run.results.keys() - {*queries}),
+            judged=scoring.judged_share(evaluation, score.depth),
+            n_missing=evaluation.counts["n_missing"],
+            n_failed=evaluation.counts["n_failed"],
+        )
+
     return Corrected(
-        systems={
-            run.name: CorrectedSystem(
-                metrics=drawing.means(metric_names, score.judge, score.human, (0, 1)),
-                # Two means within 0 and 1 are at most 1 apart, whichever is greater.
-                differences=drawing.means(metric_names, *differences[run.name], (-1, 1))
-                if run.name in differences
-                else None,
-                labelled=score.labelled,
-                n_partly_labelled=score.n_partly,
-                n_unscored=len(run.results.keys() - {*queries}),
-                judged=scoring.judged_share(score.evaluation, score.depth),
-                n_missing=score.evaluation.counts["n_missing"],
-                n_failed=score.evaluation.counts["n_failed"],
-            )
-            for run, score in zip(runs, scores, strict=True)
-        },
+        systems={run.name: corrected(run, score) for run, score in zip(runs, scores)},
         n_out_of_scale=n_out_of_scale,
         scale=sides.scale,
         notes=(*scoring.scale_notes(sides.scale, n_out_of_scale), *notes),

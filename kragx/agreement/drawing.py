@@ -100,7 +100,8 @@ class Drawing:
         return {
             metric: prediction_powered(
                 people[labelled],
-                *np.split(machine[order], [n_labelled]),
+                machine[labelled],
+                machine[~labelled],
                 bounds,
                 weights=weights,
                 chances=chances,

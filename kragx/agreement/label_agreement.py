@@ -357,7 +357,7 @@ def agree(
         intervals=intervals,
         missing=sides.missing,
         out_of_scale=sides.out_of_scale,
-        systems=rank_systems(sides, runs, values, metric=metric) if runs else None,
+        systems=rank_systems(sides, runs, values["kappa"], metric=metric) if runs else None,
         change=change,
         settings={
             "human": sides.human.name,

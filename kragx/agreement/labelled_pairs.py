@@ -84,12 +84,14 @@ def _named(item: MatchItem) -> tuple[_Places, _Places]:
     """Where an item's documents, and its gold, stand by all that a label may call them."""
     docs: defaultdict[str | int | None, list[int]] = defaultdict(list)
     golds: defaultdict[str | int | None, list[int]] = defaultdict(list)
+    names: set[str | int | None]
     for place, doc in enumerate(item.docs):
-        for name in {place + 1, document_name(doc), text_name(doc.text)}:
+        names = {place + 1, document_name(doc), text_name(doc.text)}
+        for name in names:
             docs[name].append(place)
     for place, gold in enumerate(item.query.gold):
-        targets: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
-        for name in {place + 1, gold.id, *(text_name(target.text) for target in targets)} - {None}:
+        names = {place + 1, gold.id, *(text_name(target.text) for target in _targets(gold))}
+        for name in names:
             golds[name].append(place)
     # A label without a gold item is of any of them: the document answers, whatever it matches.
     golds[None] = [-1] if any(gold.grade > 0 for gold in item.query.gold) else []
@@ -98,11 +100,15 @@ def _named(item: MatchItem) -> tuple[_Places, _Places]:
 
 def _identities(item: MatchItem) -> tuple[list[object], list[object]]:
     """What tells an item's documents from each other, and its gold; at -1 stands any gold."""
-    golds: list[object] = []
-    for gold in item.query.gold:
-        targets: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
-        golds.append((gold.grade, *((target.id, text_name(target.text)) for target in targets)))
+    golds: list[object] = [
+        (gold.grade, *((target.id, text_name(target.text)) for target in _targets(gold)))
+        for gold in item.query.gold
+    ]
     return [(doc.id, text_name(doc.text)) for doc in item.docs], [*golds, None]
+
+
+def _targets(gold: Gold) -> tuple[Gold | Doc, ...]:
+    return gold, *gold.alternatives
 
 
 _Stretch = tuple[str, int, int]  # source, start, end

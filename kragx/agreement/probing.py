@@ -334,10 +334,11 @@ def _baseline(
     n_queries = int((terms.sum(2) > 0).all(1).sum())
     if interval is None and auc is not None and n_queries >= LEAST:
         interval = wilson_interval(auc, n_queries, draws["confidence"])
-    means = map(defined, ratio(counts @ scale, counts.sum(1)))
-    matches = (int((match & side).sum()) for side in (~of_gold, of_gold))
-    interval = None if auc is None else interval
-    return Baseline(*map(int, counts.sum(1)), *means, *matches, len(scale), auc, interval)
+    n_irrelevant, n_gold = map(int, counts.sum(1))
+    mean, gold_mean = map(defined, ratio(counts @ scale, counts.sum(1)))
+    n_wrong, n_recognised = (int((match & side).sum()) for side in (~of_gold, of_gold))
+    matches = n_wrong, n_recognised, len(scale), auc, None if auc is None else interval
+    return Baseline(n_irrelevant, n_gold, mean, gold_mean, *matches)
 
 
 def _auc(sums: Floats) -> dict[str, Floats]:
