@@ -125,27 +125,14 @@ class Corrected(Result):
 
     def describe(self) -> Iterator[Part]:
         """The judge's means beside the corrected and the human ones."""
-        confidence = scoring.LEVEL
-        judged = (message("judge alone"), message("corrected"), confidence)
-        people = (message("people alone"), confidence)
+        judged = (message("judge alone"), message("corrected"), scoring.LEVEL)
+        people = (message("people alone"), scoring.LEVEL)
         head = (message("metric"), *judged, *people, message("labelled"))
         first, *rest = self.systems
         yield from self._of_traffic()
-        yield Table(
-            (message("system"), *head),
-            [
-                (name, *_row(metric, mean))
-                for name, system in self.systems.items()
-                for metric, mean in system.metrics.items()
-            ],
-            words=2,
-        )
-        differences = [
-            (name, *_row(metric, mean))
-            for name in rest
-            for metric, mean in (self.systems[name].differences or {}).items()
-        ]
-        if differences:
+        means = {name: system.metrics for name, system in self.systems.items()}
+        yield Table((message("system"), *head), _rows(means), words=2)
+        if differences := _rows({name: self.systems[name].differences or {} for name in rest}):
             yield Table((message("minus {name}", name=first), *head), differences, words=2)
         for name, system in self.systems.items():
             yield from (warning(joined(": ", [name, remark])) for remark in system.remarks())
@@ -178,16 +165,21 @@ class Corrected(Result):
             )
 
 
-def _row(metric: str, mean: CorrectedMean) -> tuple[str, ...]:
-    return (
-        metric,
-        number(mean.plain),
-        number(mean.value),
-        scoring.ends(mean.interval),
-        number(mean.human),
-        scoring.ends(mean.human_interval),
-        message("{n} of {of}", n=mean.n_labelled, of=mean.n_queries),
-    )
+def _rows(systems: Mapping[str, Mapping[str, CorrectedMean]]) -> list[tuple[str, ...]]:
+    return [
+        (
+            name,
+            metric,
+            number(mean.plain),
+            number(mean.value),
+            scoring.ends(mean.interval),
+            number(mean.human),
+            scoring.ends(mean.human_interval),
+            message("{n} of {of}", n=mean.n_labelled, of=mean.n_queries),
+        )
+        for name, means in systems.items()
+        for metric, mean in means.items()
+    ]
 
 
 def correct(

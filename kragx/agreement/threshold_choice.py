@@ -235,29 +235,31 @@ class Chooser:
         decided = self._decided(everything)
         values, sampled = self._measured(decided, everything)
         tied = _tied(values, sampled)
-        candidates = []
-        for row, trial in enumerate(self.trials):
-            confusion = self._counts(decided[row]).sum(0)
-            threshold = self.threshold(row, everything)
-            fitted = self._counts(matches(trial.scores, threshold)).sum(0)
-            is_fixed = trial.fixed is not None
-            candidates.append(
-                Candidate(
-                    match=trial.spec if is_fixed else with_threshold(trial.spec, threshold),
-                    agreement=self._estimate(values[row], sampled[row], decided[row]),
-                    apparent=defined(AGREEMENTS[self.by](fitted)),
-                    mistakes=int(fitted[0, 1] + fitted[1, 0]),
-                    precision=defined(ratio(confusion[1, 1], confusion[:, 1].sum())),
-                    recall=defined(ratio(confusion[1, 1], confusion[1].sum())),
-                    tied=row in tied,
-                )
-            )
+        candidates = [
+            self._candidate(row, self._estimate(*of_row), of_row[2], tied=row in tied)
+            for row, of_row in enumerate(zip(values, sampled, decided))
+        ]
         fold = self._fold(everything)
         choices = np.array([self.choose(fold != number) for number in range(self.folds)])
         # Thresholds did not see the fold either, so the decisions are those made above.
         whole = decided[choices[fold], np.arange(len(fold))]
         [value], [drawn] = self._measured(whole[None], everything)
         return candidates, candidates[min(tied)], self._estimate(value, drawn, whole)
+
+    def _candidate(self, row: int, agreement: Estimate, decided: Bools, *, tied: bool) -> Candidate:
+        trial, threshold = self.trials[row], self.threshold(row, np.ones(len(self.truth), bool))
+        confusion = self._counts(decided).sum(0)
+        fitted = self._counts(matches(trial.scores, threshold)).sum(0)
+        is_fixed = trial.fixed is not None
+        return Candidate(
+            match=trial.spec if is_fixed else with_threshold(trial.spec, threshold),
+            agreement=agreement,
+            apparent=defined(AGREEMENTS[self.by](fitted)),
+            mistakes=int(fitted[0, 1] + fitted[1, 0]),
+            precision=defined(ratio(confusion[1, 1], confusion[:, 1].sum())),
+            recall=defined(ratio(confusion[1, 1], confusion[1].sum())),
+            tied=tied,
+        )
 
     def _fold(self, part: Bools) -> Ints:
         """The fold of each pair; those of one query are in one, and folds are of like size."""
