@@ -226,9 +226,7 @@ def grades_by(store: Store, choice: Choice, *, expected: bool = False) -> dict[P
 
 
 def _of_pairs(labels: Mapping[Pair, float]) -> list[Row]:
-    return [
-        ((query_id, doc_id, None), float(grade)) for (query_id, doc_id), grade in labels.items()
-    ]
+    return [((*pair, None), float(grade)) for pair, grade in labels.items()]
 
 
 def _of_judge_and_people(store: Store, choice: Choice) -> list[Row]:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import operator
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import chain
 from math import fsum
 from pathlib import Path
 from typing import Any, Self
@@ -260,8 +262,7 @@ def draw_lot(
                 remedy="there is nothing to label; see why it did not answer",
                 name=getattr(diff, side),
             )
-    names = _Names(diff, metric.k)
-    pairs = [(diffed, names.question(diffed)) for diffed in diff.questions if diffed.is_known]
+    pairs, docs = _named(diff, metric.k)
     questions: list[LotQuestion] = []
     names_to_read = set[str]()
     digest = hashlib.sha256()
@@ -278,7 +279,7 @@ def draw_lot(
                 )
             questions.append(replace(question, most=size))
             names_to_read.update(worth)
-            texts = [diffed.query.text, *(names.docs[doc].text for doc in worth)]
+            texts = [diffed.query.text, *(docs[doc].text for doc in worth)]
         digest.update(canonical_json([*vars(question).values(), *texts]).encode())
     asks = fsum(question.weight for _, question in pairs)
     all_asks = fsum(question.weight for question in diff.questions)
@@ -295,7 +296,7 @@ def draw_lot(
         tuple(_in_order(questions, seed)),
         digest.hexdigest()[:16],
     )
-    return lot, names.documents(names_to_read)
+    return lot, _readable(docs, names_to_read)
 
 
 def _in_order(questions: Sequence[LotQuestion], seed: int) -> Iterator[LotQuestion]:
@@ -308,51 +309,51 @@ def _in_order(questions: Sequence[LotQuestion], seed: int) -> Iterator[LotQuesti
         yield replace(questions[place], chance=float(min(1.0, sizes[place] / total)))
 
 
-class _Names:
-    """Names of the documents of a `ListDiff`: the same for the same, and nothing that tells a side.
+def _named(diff: ListDiff, k: int) -> tuple[list[tuple[QuestionDiff, LotQuestion]], dict[str, Doc]]:
+    """The questions with two lists, down to a rank with their documents by name; and the documents.
 
-    Where ids do not meet, or one stands for several texts, a hash of id and text is the name, as
-    ids may tell a chunking.
+    Names are the same for the same, and tell no side: where ids do not meet, or one stands for
+    several texts, a hash of id and text is the name, as ids may tell a chunking.
     """
+    lists = [[(docs or ())[:k] for docs in (diffed.old, diffed.new)] for diffed in diff.questions]
+    texts: defaultdict[str | None, set[str | None]] = defaultdict(set)
+    for doc in chain.from_iterable(chain.from_iterable(lists)):
+        texts[doc.id].add(composed(doc.text))
+    docs_by_name: dict[str, Doc] = {}
 
-    def __init__(self, diff: ListDiff, k: int) -> None:
-        self._by_id, self._k = diff.is_exact, k
-        self.docs: dict[str, Doc] = {}
-        texts: dict[str | None, set[str | None]] = {}
-        for question in diff.questions:
-            for doc in (*(question.old or ())[:k], *(question.new or ())[:k]):
-                texts.setdefault(doc.id, set()).add(composed(doc.text))
-        self._ambiguous = {name for name, of_id in texts.items() if name and len(of_id) > 1}
+    def named(docs: Iterable[Doc]) -> tuple[str, ...]:
+        names: list[str] = []
+        for doc in docs:
+            text = composed(doc.text)
+            if diff.is_exact and (not doc.id or len(texts[doc.id]) == 1):
+                names.append(document_name(replace(doc, text=text)))
+            else:
+                names.append(f"text-{key_of(canonical_json([doc.id, text]))[:16]}")
+            docs_by_name.setdefault(names[-1], doc)
+        return tuple(names)
 
-    def name(self, doc: Doc) -> str:
-        """The name of a document."""
-        text = composed(doc.text)
-        if self._by_id and doc.id not in self._ambiguous:
-            name = document_name(replace(doc, text=text))
-        else:
-            name = f"text-{key_of(canonical_json([doc.id, text]))[:16]}"
-        self.docs.setdefault(name, doc)
-        return name
+    pairs = [
+        (diffed, LotQuestion(diffed.query.id, diffed.weight, named(old), named(new)))
+        for diffed, (old, new) in zip(diff.questions, lists)
+        if diffed.is_known
+    ]
+    return pairs, docs_by_name
 
-    def question(self, diff: QuestionDiff) -> LotQuestion:
-        """A question with its documents by name."""
-        old, new = (tuple(map(self.name, (docs or ())[: self._k])) for docs in (diff.old, diff.new))
-        return LotQuestion(diff.query.id, diff.weight, old, new)
 
-    def documents(self, names: Iterable[str]) -> dict[str, Doc]:
-        """The documents of some names, as people read them.
+def _readable(docs: Mapping[str, Doc], names: Iterable[str]) -> dict[str, Doc]:
+    """The documents of some names, as people read them.
 
-        Raises:
-            DataError: one has no text.
-        """
-        docs = {name: self.docs[name] for name in sorted(names)}
-        for name, doc in docs.items():
-            if doc.text is None:
-                raise DataError(
-                    "the document {name!r} has no text to read",
-                    remedy="compare results files that have texts",
-                    name=name,
-                )
-            title = (doc.metadata or {}).get("title")
-            docs[name] = Doc(name, doc.text, {"title": title} if title else {})
-        return docs
+    Raises:
+        DataError: one has no text.
+    """
+    readable: dict[str, Doc] = {}
+    for name in sorted(names):
+        if docs[name].text is None:
+            raise DataError(
+                "the document {name!r} has no text to read",
+                remedy="compare results files that have texts",
+                name=name,
+            )
+        title = (docs[name].metadata or {}).get("title")
+        readable[name] = Doc(name, docs[name].text, {"title": title} if title else {})
+    return readable
