@@ -7,14 +7,11 @@ statistic is undefined, so that a bootstrap is one call. Of yes-or-no decisions 
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
 from kragx.judging import panel
 from kragx.metrics import Bools, Floats, Ints
-
-Weights = Literal["nominal", "linear", "quadratic"]
 
 
 def confusions(query: Ints, human: Ints | Bools, judge: Ints | Bools, n_labels: int) -> Floats:
@@ -33,23 +30,21 @@ def confusions(query: Ints, human: Ints | Bools, judge: Ints | Bools, n_labels: 
     return counts
 
 
-def weights(n_labels: int, kind: Weights) -> Floats:
-    """(l, l) how much each kind of disagreement counts: 0 on the diagonal."""
-    places = np.arange(n_labels, dtype=float)
-    distances: Floats = np.abs(np.subtract.outer(places, places))
-    return {"nominal": distances > 0, "linear": distances, "quadratic": distances**2}[kind].astype(
-        float
-    )
-
-
-def cohen_kappa(confusion: Floats, kind: Weights = "nominal") -> Floats:
+def cohen_kappa(confusion: Floats, power: int = 0) -> Floats:
     """1 - observed / expected disagreement, the latter from both sides' base rates.
 
     NaN where both sides gave one and the same label throughout: nothing could disagree.
 
+    Args:
+        confusion: the matrices.
+        power: of the distance of two labels, by which their disagreement counts: 0 for nominal
+            kappa, 1 for linear and 2 for quadratic weights.
+
     Source: J. Cohen, A coefficient of agreement for nominal scales, 1960; Weighted kappa, 1968.
     """
-    disagreements = weights(confusion.shape[-1], kind)
+    places = np.arange(confusion.shape[-1], dtype=float)
+    distances = np.abs(np.subtract.outer(places, places))
+    disagreements = np.where(distances > 0, distances**power, 0.0)
     # Counts instead of shares: both sides of the ratio would be divided by the total squared.
     total = confusion.sum((-1, -2))
     observed = (confusion * disagreements).sum((-1, -2)) * total
@@ -65,35 +60,6 @@ def f1(confusion: Floats) -> Floats:
     """
     agreed = 2 * confusion[..., 1, 1]
     return ratio(agreed, agreed + confusion[..., 0, 1] + confusion[..., 1, 0])
-
-
-def binary(confusion: Floats, cut: int) -> Floats:
-    """(..., 2, 2) the confusion of "at or above" the label at position `cut` and "below"."""
-    # Sums of the stretches that begin at 0 and at the cut: of rows, then of columns.
-    return np.add.reduceat(np.add.reduceat(confusion, [0, cut], axis=-2), [0, cut], axis=-1)
-
-
-def ordinal_alpha(confusion: Floats) -> Floats:
-    """Krippendorff's alpha for two observers and ordered labels; see `kragx.judging.panel`."""
-    return panel.ordinal_alpha(confusion + np.swapaxes(confusion, -1, -2))
-
-
-def accuracy(confusion: Floats) -> Floats:
-    """The share of pairs with the same label; NaN without a pair."""
-    return ratio(np.trace(confusion, axis1=-2, axis2=-1), confusion.sum((-1, -2)))
-
-
-def bias(confusion: Floats) -> Floats:
-    """(..., l) the judge's mean label minus the human one, for each human label; NaN where none."""
-    positions = np.arange(confusion.shape[-1])
-    return ratio((confusion * positions).sum(-1), confusion.sum(-1)) - positions
-
-
-def mean_bias(confusion: Floats) -> Floats:
-    """The judge's mean label minus the human one, over all pairs; NaN without a pair."""
-    positions = np.arange(confusion.shape[-1])
-    differences = confusion * (positions[None, :] - positions[:, None])
-    return ratio(differences.sum((-1, -2)), confusion.sum((-1, -2)))
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:
@@ -114,18 +80,23 @@ def statistics(confusion: Floats, labels: Sequence[int]) -> dict[str, Floats]:
         confusion: the matrices.
         labels: (l) what stands for each row and column, in order.
     """
+    positions, total = np.arange(len(labels)), confusion.sum((-1, -2))
+    leans = confusion * (positions - positions[:, None])  # the judge's label minus the human one
+    # Sums of the stretches that begin at 0 and at a cut: of rows, then of columns.
+    binaries = {
+        label: np.add.reduceat(np.add.reduceat(confusion, [0, cut], axis=-2), [0, cut], axis=-1)
+        for cut, label in enumerate(labels[1:], start=1)
+    }
     # By label first: each label's bias is a statistic of its own, whatever stands before.
-    biases = np.moveaxis(bias(confusion), -1, 0)
+    means = ratio((confusion * positions).sum(-1), confusion.sum(-1))
+    biases = np.moveaxis(means - positions, -1, 0)
     return {
         "kappa": cohen_kappa(confusion),
-        "kappa_linear": cohen_kappa(confusion, "linear"),
-        "kappa_quadratic": cohen_kappa(confusion, "quadratic"),
-        "alpha_ordinal": ordinal_alpha(confusion),
-        "accuracy": accuracy(confusion),
-        "bias": mean_bias(confusion),
-        **{
-            f"kappa_binary.{label}": cohen_kappa(binary(confusion, cut))
-            for cut, label in enumerate(labels[1:], start=1)
-        },
-        **{f"bias.{label}": bias_there for label, bias_there in zip(labels, biases)},
+        "kappa_linear": cohen_kappa(confusion, 1),
+        "kappa_quadratic": cohen_kappa(confusion, 2),
+        "alpha_ordinal": panel.ordinal_alpha(confusion + np.swapaxes(confusion, -1, -2)),
+        "accuracy": ratio(np.trace(confusion, axis1=-2, axis2=-1), total),
+        "bias": ratio(leans.sum((-1, -2)), total),
+        **{f"kappa_binary.{label}": cohen_kappa(binary) for label, binary in binaries.items()},
+        **{f"bias.{label}": bias for label, bias in zip(labels, biases)},
     }
