@@ -237,7 +237,8 @@ def correct(
         notes.append(message("the judge was shown labels: only the half that it never sees counts"))
     queries, n_labels = [*sides.judge.queries], len(sides.human) + len(sides.judge)
     # After the half is taken, so that labels are counted as off the scale only where they count.
-    sides = sides.on_scale()
+    judge_labels = sides.judge.on(sides.scale, between=True)
+    sides = replace(sides, human=sides.human.on(sides.scale), judge=judge_labels)
     n_out_of_scale = n_labels - len(sides.human) - len(sides.judge)
     drawing, pool = Drawing.of(human, questions, queries), _pool_of(sides)
     first, *rest = scores = [_scored(sides, queries, run, metrics, least) for run in runs]

@@ -229,11 +229,6 @@ class Sides:
     judge: Labels
     scale: Scale
 
-    def on_scale(self) -> "Sides":
-        """The labels on the scale alone; the judge's may lie between two of it."""
-        human = self.human.on(self.scale)
-        return replace(self, human=human, judge=self.judge.on(self.scale, between=True))
-
     def held_out(self) -> "Sides":
         """Those of the queries whose labels are never examples."""
 
@@ -273,20 +268,17 @@ class Sides:
         common = [pair for pair in human if judge.get(pair) in self.scale]
         if common:
             return common
-        if not held_out:
-            raise self._nothing_in_common()
-        raise DataError(
-            "no pair of the held-out half of the queries has a label from both sides",
-            remedy="label more queries (kragx judge label), and let the judge grade them; or "
-            "count all (--all-queries)",
-        )
-
-    def _nothing_in_common(self) -> DataError:
+        if held_out:
+            raise DataError(
+                "no pair of the held-out half of the queries has a label from both sides",
+                remedy="label more queries (kragx judge label), and let the judge grade them; or "
+                "count all (--all-queries)",
+            )
         # One id of each side shows at once in which form the other file has them.
         (query, document), (query_2, document_2) = (
             next(iter(side.grades)) for side in (self.human, self.judge)
         )
-        return DataError(
+        raise DataError(
             "no pair has a label of the scale {scale} from both sides. {human} has query "
             "{query!r}, document {document!r}, {judge} has query {query_2!r}, document "
             "{document_2!r}: pairs are joined by query id and document id",
