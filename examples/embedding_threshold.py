@@ -35,7 +35,7 @@ import run_lengths
 from langchain_core.documents import Document
 
 from kragx import GoldDataset, Query, calibrate, read_corpus
-from kragx.agreement import Label
+from kragx.agreement import Labels
 from kragx.retrievers import BM25Retriever, chunked
 
 CORPORA = {"Korean": "consumer_ko", "English": "shop_en"}
@@ -116,17 +116,17 @@ def calibrated(cases: list[tuple[str, Case]], match: dict[str, Any]) -> Any:
     gold = GoldDataset.from_documents(
         {query_id: [text for text, _ in of_query] for query_id, of_query in queries.items()}
     )
-    run, labels = {}, []
+    run, labels = {}, {}
     for query_id, of_query in queries.items():
         found = list(dict.fromkeys(text for _, texts in of_query for text, _ in texts))
         rank = {text: number for number, text in enumerate(found, start=1)}
         run[query_id] = found
-        labels += [
-            Label(float(is_match), query_id, rank=rank[text], gold=number)
+        labels |= {
+            (query_id, rank[text], number): float(is_match)
             for number, (_, texts) in enumerate(of_query, start=1)
             for text, is_match in texts
-        ]
-    return calibrate(gold, labels, run, by="f1", only=[match])
+        }
+    return calibrate(gold, Labels({}, of_gold=labels), run, by="f1", only=[match])
 
 
 def row(calibration: Any) -> str:

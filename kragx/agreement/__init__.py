@@ -12,12 +12,10 @@ from kragx.agreement.correction import (
     Corrected,
     correct,
 )
-from kragx.agreement.gullibility import Probe
 from kragx.agreement.label_agreement import Agreement, agree
-from kragx.agreement.label_files import Label
 from kragx.agreement.labels import Labels, Scale, read_labels
 from kragx.agreement.prediction_powered import CorrectedMean, prediction_powered
-from kragx.agreement.probing import VARIANTS, probe
+from kragx.agreement.probing import VARIANTS, Probe, probe
 from kragx.agreement.sample import PairToLabel, Sample, draw, from_run, from_store
 from kragx.agreement.scoring import SystemAgreement, kendall_tau_b
 
@@ -26,7 +24,6 @@ __all__ = [
     "Agreement",
     "Corrected",
     "CorrectedMean",
-    "Label",
     "Labels",
     "PairToLabel",
     "Probe",

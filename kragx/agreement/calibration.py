@@ -9,14 +9,14 @@ import yaml
 
 from kragx import matchers
 from kragx.agreement.labelled_pairs import of_metadata, resolved
-from kragx.agreement.labels import read_labels
+from kragx.agreement.labels import Labels, read_labels
 from kragx.agreement.threshold_choice import By, Candidate, Chooser, as_mapping, trials
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
 from kragx.evaluation.inputs import Texts, source_of
 from kragx.ground.errors import DataError, UsageError, check_whole, nearest
 from kragx.ground.printing import Cell, Line, Part, Result, Table, message, warning
-from kragx.metrics import KRAGX, Bools, Ints
+from kragx.metrics import KRAGX
 from kragx.metrics.intervals import TOO_FEW
 
 _TOKENIZERS = ("unicode", "char")
@@ -212,7 +212,7 @@ def calibrate(
     texts = Texts.of(corpus, matchers.matcher(KRAGX.match))
     items = list(source_of(results, run, KRAGX, texts=texts).items(KRAGX))
     is_placed = labels is None
-    if is_placed and not (labels := tuple(of_metadata(items))):
+    if is_placed and not (labels := Labels({}, of_gold=dict(of_metadata(items)))):
         raise UsageError(
             "labels: none are given, and no document and gold item of a query say in metadata "
             "'source' and 'start_index' where they were taken from; name a file with --labels"
@@ -226,7 +226,7 @@ def calibrate(
             remedy="name the least one (--positive 3), or the rubric's file (--rubric FILE.yaml)",
             name=given_labels.name,
         )
-    pairs, truth, unused = resolved(items, tuple(given_labels), positive)
+    pairs, truth, n_unused = resolved(items, given_labels.by_gold, positive)
     specs = candidates(more) if only is None else [as_mapping(spec) for spec in only]
     queries, query_of = np.unique(pairs[:, 0], return_inverse=True)
     if len(queries) < 2:
@@ -238,29 +238,31 @@ def calibrate(
     folds = min(FOLDS, len(queries))
     tested, choice, honest = Chooser(tried, truth, query_of, by, folds, seed).result()
     # Of several the simplest, which comes first.
-    closest = None if is_placed else min(tested, key=lambda candidate: candidate.mistakes)
-    made_by = None if closest is None or closest.mistakes else _decision(closest)
+    closest = min(tested, key=lambda candidate: candidate.mistakes)
+    made_by = None if is_placed or closest.mistakes else _decision(closest)
     if made_by is not None:
         honest = replace(honest, value=None, low=None, high=None)
+    values = [candidate.agreement.value for candidate in tested]
+    order = np.argsort([np.inf if value is None else -value for value in values], kind="stable")
+    n_matched, n_unmatched = (len(np.unique(query_of[kind])) for kind in (truth, ~truth))
+    caution = message(
+        "queries with a pair labelled a match: {matches}, with one labelled no match: "
+        "{others}; figures and intervals of fewer than {few} hold for little else",
+        matches=n_matched,
+        others=n_unmatched,
+        few=_FEW,
+    )
     return Calibration(
         by=by,
         chosen=choice,
         honest=honest,
-        candidates=tuple(
-            sorted(
-                tested,
-                key=lambda candidate: (
-                    -np.inf if candidate.agreement.value is None else candidate.agreement.value
-                ),
-                reverse=True,
-            )
-        ),
+        candidates=tuple(tested[row] for row in order),
         n_queries=len(queries),
         n_pairs=len(truth),
         n_matches=int(truth.sum()),
-        n_unused=len(unused),
+        n_unused=n_unused,
         made_by=made_by,
-        cautions=tuple(_cautions(truth, query_of)),
+        cautions=(caution,) if min(n_matched, n_unmatched) < _FEW else (),
     )
 
 
@@ -272,19 +274,6 @@ def _decision(candidate: Candidate) -> str:
     return message(
         "{match} from {threshold:.4g} on", match=candidate.name, threshold=float(threshold)
     )
-
-
-def _cautions(truth: Bools, query_of: Ints) -> Iterator[str]:
-    """What to know of few labels."""
-    matches, rest = (len(np.unique(query_of[kind])) for kind in (truth, ~truth))
-    if min(matches, rest) < _FEW:
-        yield message(
-            "queries with a pair labelled a match: {matches}, with one labelled no match: "
-            "{others}; figures and intervals of fewer than {few} hold for little else",
-            matches=matches,
-            others=rest,
-            few=_FEW,
-        )
 
 
 def candidates(further: Iterable[object] = ()) -> list[dict[str, Any]]:

@@ -9,14 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
+import numpy as np
+
 from kragx.agreement import scoring
+from kragx.agreement.drawing import Drawing
 from kragx.agreement.label_files import examples_shown
 from kragx.agreement.labels import Scale, Sides, read_sides
 from kragx.agreement.prediction_powered import CorrectedMean
-from kragx.agreement.system_values import Drawing, SystemValues, depth_of
 from kragx.comparison.statistics import CONFIDENCE
 from kragx.data import Run
-from kragx.ground.errors import UsageError
+from kragx.evaluation.evaluation import Evaluation
+from kragx.ground.errors import DataError, UsageError
 from kragx.ground.printing import (
     Line,
     Part,
@@ -30,6 +33,7 @@ from kragx.ground.printing import (
 )
 from kragx.judging.rubric import canonical_json, key_of
 from kragx.judging.store.qrels import Choice
+from kragx.metrics import Floats
 
 LEAST_QUERIES = 20
 """The fewest labelled queries from which a correction is made, unless more are asked for."""
@@ -121,27 +125,14 @@ class Corrected(Result):
 
     def describe(self) -> Iterator[Part]:
         """The judge's means beside the corrected and the human ones."""
-        confidence = scoring.level(CONFIDENCE)
-        judged = (message("judge alone"), message("corrected"), confidence)
-        people = (message("people alone"), confidence)
+        judged = (message("judge alone"), message("corrected"), scoring.LEVEL)
+        people = (message("people alone"), scoring.LEVEL)
         head = (message("metric"), *judged, *people, message("labelled"))
         first, *rest = self.systems
         yield from self._of_traffic()
-        yield Table(
-            (message("system"), *head),
-            [
-                (name, *_row(metric, mean))
-                for name, system in self.systems.items()
-                for metric, mean in system.metrics.items()
-            ],
-            words=2,
-        )
-        differences = [
-            (name, *_row(metric, mean))
-            for name in rest
-            for metric, mean in (self.systems[name].differences or {}).items()
-        ]
-        if differences:
+        means = {name: system.metrics for name, system in self.systems.items()}
+        yield Table((message("system"), *head), _rows(means), words=2)
+        if differences := _rows({name: self.systems[name].differences or {} for name in rest}):
             yield Table((message("minus {name}", name=first), *head), differences, words=2)
         for name, system in self.systems.items():
             yield from (warning(joined(": ", [name, remark])) for remark in system.remarks())
@@ -174,16 +165,21 @@ class Corrected(Result):
             )
 
 
-def _row(metric: str, mean: CorrectedMean) -> tuple[str, ...]:
-    return (
-        metric,
-        number(mean.plain),
-        number(mean.value),
-        scoring.ends(mean.interval),
-        number(mean.human),
-        scoring.ends(mean.human_interval),
-        message("{n} of {of}", n=mean.n_labelled, of=mean.n_queries),
-    )
+def _rows(systems: Mapping[str, Mapping[str, CorrectedMean]]) -> list[tuple[str, ...]]:
+    return [
+        (
+            name,
+            metric,
+            number(mean.plain),
+            number(mean.value),
+            scoring.ends(mean.interval),
+            number(mean.human),
+            scoring.ends(mean.human_interval),
+            message("{n} of {of}", n=mean.n_labelled, of=mean.n_queries),
+        )
+        for name, means in systems.items()
+        for metric, mean in means.items()
+    ]
 
 
 def correct(
@@ -241,14 +237,13 @@ def correct(
         notes.append(message("the judge was shown labels: only the half that it never sees counts"))
     queries, n_labels = [*sides.judge.queries], len(sides.human) + len(sides.judge)
     # After the half is taken, so that labels are counted as off the scale only where they count.
-    sides = sides.on_scale()
+    judge_labels = sides.judge.on(sides.scale, between=True)
+    sides = replace(sides, human=sides.human.on(sides.scale), judge=judge_labels)
     n_out_of_scale = n_labels - len(sides.human) - len(sides.judge)
-    drawing = Drawing.of(human, questions)
-    first, *rest = values = [
-        SystemValues.of(sides, queries, run, metrics, least, drawing) for run in runs
-    ]
-    weights, pool, judged = drawing.weights(queries), _pool_of(sides), {*queries}
-    if names := [str(spec) for spec in first.evaluation.specs if spec.needs_all_gold]:
+    drawing, pool = Drawing.of(human, questions, queries), _pool_of(sides)
+    first, *rest = scores = [_scored(sides, queries, run, metrics, least) for run in runs]
+    specs = first.evaluation.specs
+    if names := [str(spec) for spec in specs if spec.needs_all_gold]:
         notes.append(
             message(
                 "{metrics}: relative to pool {hash}, as gold is known of labelled documents alone",
@@ -256,35 +251,39 @@ def correct(
                 hash=pool,
             )
         )
-    # Of values, query by query: what both systems share falls out, and the interval is narrower.
-    differences = [of_system.minus(first) for of_system in rest]
+    n_common = {
+        run.name: len({*first.labelled} & {*score.labelled}) for run, score in zip(runs[1:], rest)
+    }
     notes += [
         message(
             "{name} and {first}: no difference, as {n} queries are labelled for both",
-            name=difference.evaluation.name,
-            first=first.evaluation.name,
-            n=difference.n_labelled,
+            name=name,
+            first=runs[0].name,
+            n=n,
         )
-        for difference in differences
-        if difference.n_labelled < least
+        for name, n in n_common.items()
+        if n < least
     ]
+
+    def corrected(run: Run, score: _Scored) -> CorrectedSystem:
+        metrics, evaluation = [*map(str, specs)], score.evaluation
+        # Of values, query by query: what both systems share falls out, and the interval is
+        # narrower. Two means within 0 and 1 are at most 1 apart, whichever is greater.
+        difference = score.judge - first.judge, score.human - first.human
+        is_compared = n_common.get(run.name, 0) >= least
+        return CorrectedSystem(
+            metrics=drawing.means(metrics, score.judge, score.human, (0, 1)),
+            differences=drawing.means(metrics, *difference, (-1, 1)) if is_compared else None,
+            labelled=score.labelled,
+            n_partly_labelled=score.n_partly,
+            n_unscored=len(run.results.keys() - {*queries}),
+            judged=scoring.judged_share(evaluation, score.depth),
+            n_missing=evaluation.counts["n_missing"],
+            n_failed=evaluation.counts["n_failed"],
+        )
+
     return Corrected(
-        systems={
-            run.name: CorrectedSystem(
-                metrics=of_system.means((0, 1)),
-                # Two means within 0 and 1 are at most 1 apart, whichever is greater.
-                differences=difference.means((-1, 1))
-                if difference is not None and difference.n_labelled >= least
-                else None,
-                labelled=of_system.labelled,
-                n_partly_labelled=of_system.n_partly,
-                n_unscored=sum(query not in judged for query in run.results),
-                judged=scoring.judged_share(of_system.evaluation, depth_of(of_system.evaluation)),
-                n_missing=of_system.evaluation.counts["n_missing"],
-                n_failed=of_system.evaluation.counts["n_failed"],
-            )
-            for run, of_system, difference in zip(runs, values, [None, *differences], strict=True)
-        },
+        systems={run.name: corrected(run, score) for run, score in zip(runs, scores)},
         n_out_of_scale=n_out_of_scale,
         scale=sides.scale,
         notes=(*scoring.scale_notes(sides.scale, n_out_of_scale), *notes),
@@ -295,9 +294,91 @@ def correct(
             "least_queries": least,
             "method": "prediction-powered mean with power tuning, cross-fitted (PPI++)",
             "pool": pool,
-            **({} if weights is None else {"asks": float(weights.sum())}),
+            **({} if drawing.asks is None else {"asks": float(drawing.asks.sum())}),
         },
     )
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """A system by both sides' labels.
+
+    Attributes:
+        evaluation: by the judge's labels.
+        depth: the deepest cut.
+        labelled: the queries that people have labelled down to there.
+        n_partly: how many they have labelled in part.
+        judge: (m, q) values by the judge's labels.
+        human: (m, q) by people's; NaN of a query that they have not labelled whole.
+    """
+
+    evaluation: Evaluation
+    depth: int
+    labelled: tuple[str, ...]
+    n_partly: int
+    judge: Floats
+    human: Floats
+
+
+def _scored(
+    sides: Sides, queries: Sequence[str], run: Run, metrics: Sequence[str], least: int
+) -> _Scored:
+    """Score a system by labels that are on the scale.
+
+    Raises:
+        DataError: people have labelled fewer than `least` queries whole.
+        UsageError: a metric has no cut, or no value for some query.
+    """
+    graded = scoring.as_gold(sides.judge, sides.scale, queries)
+    evaluation = scoring.scored_by(graded, run, metrics)
+    depth, by_people = _depth_of(evaluation), sides.human.queries
+    tops = {
+        query: {str(doc.id) for doc in result.documents[:depth]}
+        for query, result in run.results.items()
+    }
+    touched = [query for query in queries if query in by_people]
+    whole = [query for query in touched if by_people[query].keys() >= tops.get(query, set())]
+    n_partly = len(touched) - len(whole)
+    if len(whole) < least:
+        raise DataError(
+            message(
+                "{name}: people have labelled {n_whole} queries down to rank {depth} "
+                "({n_partly} in part), and a correction needs at least {least}",
+                name=run.name,
+                n_whole=len(whole),
+                depth=depth,
+                n_partly=n_partly,
+                least=least,
+            ),
+            remedy="label more (kragx judge label --queries), or take a smaller cut",
+        )
+    results = {query: run.results[query] for query in whole if query in run.results}
+    labelled = scoring.as_gold(sides.human, sides.scale, whole)
+    of_whole = scoring.scored_by(labelled, replace(run, results=results), metrics)
+    # Only what people have labelled whole is scored by them; the rest is not known, never 0.
+    judge = np.array([score.values for score in evaluation.scores])
+    human = np.full(judge.shape, np.nan)
+    human[:, np.isin(queries, whole)] = [score.values for score in of_whole.scores]
+    return _Scored(evaluation, depth, tuple(whole), n_partly, judge, human)
+
+
+def _depth_of(evaluation: Evaluation) -> int:
+    """The deepest cut; a `UsageError` where a metric has none, or no value for some query."""
+    for score in evaluation.scores:
+        if not isinstance(score.spec.k, int):
+            raise UsageError(
+                "metric {spec!r} looks at whole lists, which people would have to "
+                "label to the end; cut it, for example {name}@10",
+                spec=str(score.spec),
+                name=score.spec.name,
+            )
+        if np.isnan(score.values).any():
+            raise UsageError(
+                "metric {spec!r} has no value for some queries, and a corrected "
+                "mean needs one for each; name another, such as ndcg@10",
+                spec=str(score.spec),
+            )
+    return max(spec.k for spec in evaluation.specs if isinstance(spec.k, int))
 
 
 def _pool_of(sides: Sides) -> str:

@@ -6,24 +6,19 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from kragx.agreement.coefficients import FEW_QUERIES, Change, changed, estimated, title
+from kragx.agreement.coefficients import confusions, defined, statistics
 from kragx.agreement.label_files import Pair, Side, examples_shown
-from kragx.agreement.labels import OutOfScale, Scale, other_form, read_labels, read_sides
-from kragx.agreement.scoring import (
-    METRIC,
-    SystemAgreement,
-    ends,
-    level,
-    rank_systems,
-    scale_notes,
+from kragx.agreement.labels import (
+    Labels,
+    OutOfScale,
+    Scale,
+    Sides,
+    other_form,
+    read_labels,
+    read_sides,
 )
-from kragx.comparison.statistics import (
-    CONFIDENCE,
-    LEAST,
-    MOST_RESAMPLES,
-    RESAMPLES,
-    Interval,
-)
+from kragx.agreement.scoring import LEVEL, METRIC, SystemAgreement, ends, rank_systems, scale_notes
+from kragx.comparison.statistics import CONFIDENCE, LEAST, MOST_RESAMPLES, RESAMPLES, SEED
 from kragx.data import Run
 from kragx.ground.errors import DataError, check_whole
 from kragx.ground.printing import (
@@ -36,14 +31,58 @@ from kragx.ground.printing import (
     message,
     number,
     percent,
+    signed,
     warning,
 )
 from kragx.judging.store.qrels import NO_EXAMPLES, Choice
+from kragx.metrics import Floats
+from kragx.metrics.intervals import Interval, expanded_intervals
+
+FEW_QUERIES = 10
+"""An interval that rests on fewer queries than this is said to be a rough one."""
 
 _LISTED = 10
 
 _WHO: Mapping[Side, str] = {"judge": message("the judge"), "human": message("people")}
 _SIDES: Mapping[Side, str] = {"judge": message("judge"), "human": message("human")}
+_TITLES = {
+    "kappa": message("kappa"),
+    "kappa_linear": message("kappa, linear weights"),
+    "kappa_quadratic": message("kappa, quadratic weights"),
+    "alpha_ordinal": message("Krippendorff's alpha, ordinal"),
+    "accuracy": message("accuracy"),
+    "bias": message("bias (judge - human)"),
+}
+
+
+def _title(name: str) -> str:
+    """What people read for the name of a statistic."""
+    group, dot, label = name.partition(".")
+    if not dot:
+        return _TITLES[group]
+    return message(
+        "kappa, {label} or more" if group == "kappa_binary" else "bias where human {label}",
+        label=label,
+    )
+
+
+@dataclass(frozen=True)
+class Change:
+    """The same pairs, judged before and after.
+
+    Attributes:
+        judge: whose labels were those before.
+        n_without: pairs that only the labels after have; they are not compared.
+        values: each statistic before.
+        differences: after minus before; None where one of them is undefined.
+        intervals: of the differences, by pairs of queries; None where there is none.
+    """
+
+    judge: str
+    n_without: int
+    values: Mapping[str, float | None]
+    differences: Mapping[str, float | None]
+    intervals: Mapping[str, Interval | None]
 
 
 @dataclass(frozen=True)
@@ -61,7 +100,6 @@ class Agreement(Result):
         intervals: of each of them; None where there is none.
         missing: for each side the pairs that only the other side has labelled.
         out_of_scale: labels that are not on the scale.
-        notes: what a reader must know.
         systems: with runs, how alike both sides rank them.
         change: from labels before to these, if there are any.
         settings: names, and how intervals are made; ``examples``, the name of those that the judge
@@ -82,12 +120,11 @@ class Agreement(Result):
     intervals: Mapping[str, Interval | None]
     missing: Mapping[Side, tuple[Pair, ...]]
     out_of_scale: tuple[OutOfScale, ...]
-    notes: tuple[str, ...]
     systems: SystemAgreement | None
     change: Change | None
     settings: Mapping[str, Any]
 
-    also_plain: ClassVar[tuple[str, ...]] = ("base_rates",)
+    also_plain: ClassVar[tuple[str, ...]] = ("base_rates", "notes")
 
     def __getitem__(self, name: str) -> float | None:
         return self.values[name]
@@ -107,15 +144,15 @@ class Agreement(Result):
         settings = self.settings
         yield self._headline()
         yield Table(
-            (message("statistic"), message("value"), level(CONFIDENCE)),
+            (message("statistic"), message("value"), LEVEL),
             [
-                (title(name), number(value), ends(self.intervals[name]))
+                (_title(name), number(value), ends(self.intervals[name]))
                 for name, value in self.values.items()
             ],
         )
         yield self._confusion_table()
         if self.change is not None:
-            yield from self.change.describe(self.values)
+            yield self._change_table(self.change)
         if self.systems is not None:
             yield from self.systems.describe()
         yield from map(warning, (*self.notes, *self._left_out()))
@@ -163,6 +200,57 @@ class Agreement(Result):
                 (message("share"), *judge, "", ""),
             ],
         )
+
+    def _change_table(self, change: Change) -> Table:
+        moved = (message("difference"), LEVEL)
+        return Table(
+            (message("statistic"), message("before"), message("after"), *moved),
+            [
+                (
+                    *(_title(name), number(value), number(self.values[name])),
+                    *(signed(change.differences[name]), ends(change.intervals[name])),
+                )
+                for name, value in change.values.items()
+                if not name.startswith("bias.")  # each rests on a few of these pairs
+            ],
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know."""
+        return tuple(self._notes())
+
+    def _notes(self) -> Iterator[str]:
+        scale, change, n_queries = self.scale, self.change, self.queries
+        if scale.inferred and self.out_of_scale:
+            yield message(
+                "the scale, {scale}, was taken from the human labels; if labels that are listed as "
+                "out of scale belong to it, name it (--scale 0-3)",
+                scale=str(scale),
+            )
+        if n_queries < LEAST:
+            yield message("too few to tell: fewer than {n} queries have no interval", n=LEAST)
+        elif n_queries < FEW_QUERIES:
+            yield message(
+                "{n} queries are few: intervals are rough below {few} queries",
+                n=n_queries,
+                few=FEW_QUERIES,
+            )
+        if hint := other_form(self.missing):
+            yield hint
+        if change is not None and change.n_without:
+            yield message(
+                "not compared, as {judge} has no label of them: {n} pairs",
+                judge=change.judge,
+                n=change.n_without,
+            )
+        if self.settings["examples"] and change is None:
+            yield message(
+                "how the judge agreed without examples is not in the store: a run without "
+                "judge.examples puts it there"
+            )
+        if self.systems is not None:
+            yield from scale_notes(scale)
 
     def _left_out(self) -> Iterator[str]:
         for side, party in _WHO.items():
@@ -244,38 +332,36 @@ def agree(
         earlier = read_labels(judge, "judge", **without)
         earlier = replace(earlier, name=f"{earlier.name} without examples")
     sides = sides.held_out() if is_halved else sides
-    people, machine, scale_of_labels = sides.human, sides.judge, sides.scale
-    labels = scale_of_labels.labels
     common = sides.common(held_out=is_halved)
-    compared = [pair for pair in common if earlier and earlier.grades.get(pair) in scale_of_labels]
+    compared = [pair for pair in common if earlier and earlier.grades.get(pair) in sides.scale]
     if before is not None and not compared:
         raise DataError(
             "no pair that is compared has a label in {value}", value=earlier and earlier.name
         )
     # Both are measured on the same pairs: else what was labelled would look like a change.
     n_without, common = len(common) - len(compared), compared or common
-    counts = sides.counts(common, machine)
+    judges = [sides.judge] if earlier is None or not compared else [earlier, sides.judge]
+    counts, labels = _counts(sides, common, judges), sides.scale.labels
+    values, intervals = measured(counts, labels, resamples)
     change = None
     if earlier is not None and compared:
-        # Query by query in one order, as both of a query are drawn together.
-        first = sides.counts(common, earlier)
-        change = changed(first, counts, labels, earlier.name, n_without, resamples)
-    values, intervals = estimated(counts, labels, resamples)
-    agreement = Agreement(
-        scale=scale_of_labels,
+        first = {n: defined(value) for n, value in statistics(counts[:, 0].sum(0), labels).items()}
+        moved = measured(counts, labels, resamples, change=True)
+        change = Change(earlier.name, n_without, first, *moved)
+    return Agreement(
+        scale=sides.scale,
         pairs=len(common),
         queries=len(counts),
-        confusion=tuple(tuple(map(int, row)) for row in counts.sum(0)),
+        confusion=tuple(tuple(map(int, row)) for row in counts[:, -1].sum(0)),
         values=values,
         intervals=intervals,
         missing=sides.missing,
         out_of_scale=sides.out_of_scale,
-        notes=(),
-        systems=(rank_systems(sides, runs, values, metric=metric) if runs else None),
+        systems=rank_systems(sides, runs, values["kappa"], metric=metric) if runs else None,
         change=change,
         settings={
-            "human": people.name,
-            "judge": machine.name,
+            "human": sides.human.name,
+            "judge": sides.judge.name,
             "confidence": CONFIDENCE,
             "resamples": resamples,
             "unit": "query",
@@ -284,39 +370,44 @@ def agree(
             "held_out": is_halved,
         },
     )
-    # Notes are of the whole result, which says first what there is to note.
-    return replace(agreement, notes=tuple(_notes(agreement)))
 
 
-def _notes(agreement: Agreement) -> Iterator[str]:
-    """What a reader must know."""
-    scale, change, n_queries = agreement.scale, agreement.change, agreement.queries
-    if scale.inferred and agreement.out_of_scale:
-        yield message(
-            "the scale, {scale}, was taken from the human labels; if labels that are listed as "
-            "out of scale belong to it, name it (--scale 0-3)",
-            scale=str(scale),
-        )
-    if n_queries < LEAST:
-        yield message("too few to tell: fewer than {n} queries have no interval", n=LEAST)
-    elif n_queries < FEW_QUERIES:
-        yield message(
-            "{n} queries are few: intervals are rough below {few} queries",
-            n=n_queries,
-            few=FEW_QUERIES,
-        )
-    if hint := other_form(agreement.missing):
-        yield hint
-    if change is not None and change.n_without:
-        yield message(
-            "not compared, as {judge} has no label of them: {n} pairs",
-            judge=change.judge,
-            n=change.n_without,
-        )
-    if agreement.settings["examples"] and change is None:
-        yield message(
-            "how the judge agreed without examples is not in the store: a run without "
-            "judge.examples puts it there"
-        )
-    if agreement.systems is not None:
-        yield from scale_notes(scale)
+def _counts(sides: Sides, pairs: Sequence[Pair], judges: Sequence[Labels]) -> Floats:
+    """(q, j, l, l) the confusion matrix of each query with the labels of each judge."""
+    # In the order in which queries come, as resamples draw them by number.
+    places: dict[str, int] = {}
+    queries = np.array([places.setdefault(query, len(places)) for query, _ in pairs])
+    human, *by_judge = (
+        np.array([labels.grades[pair] for pair in pairs], int) - sides.scale.low
+        for labels in (sides.human, *judges)
+    )
+    n_labels = len(sides.scale.labels)
+    return np.stack([confusions(queries, human, grades, n_labels) for grades in by_judge], axis=1)
+
+
+def measured(
+    counts: Floats, labels: Sequence[int], resamples: int, *, change: bool = False
+) -> tuple[dict[str, float | None], dict[str, Interval | None]]:
+    """Every statistic of the last judge, or what it has beyond the first's, and the intervals.
+
+    Args:
+        counts: (q, j, l, l) the confusion matrix of each query with each judge; those of a query
+            are drawn together, as they are of the same pairs.
+        labels: of the scale.
+        resamples: of queries, how many.
+        change: whether the statistics of the first judge are taken off.
+    """
+
+    def of_sums(sums: Floats) -> dict[str, Floats]:
+        last = statistics(sums[:, -1], labels)
+        first = statistics(sums[:, 0], labels) if change else dict.fromkeys(last, 0.0)
+        return {name: value - first[name] for name, value in last.items()}
+
+    sums = of_sums(counts.sum(0, keepdims=True))
+    values = {name: defined(value[0]) for name, value in sums.items()}
+    intervals = expanded_intervals(
+        counts, of_sums, confidence=CONFIDENCE, count=resamples, seed=SEED
+    )
+    return values, {
+        name: None if values[name] is None else interval for name, interval in intervals.items()
+    }

@@ -1,4 +1,4 @@
-"""Labels in files, in memory and in judgement stores: one `Label` a row, whatever holds them.
+"""Labels in files, in memory and in judgement stores, as rows of a key and a grade.
 
 | format  | what                                                                                |
 |---------|-------------------------------------------------------------------------------------|
@@ -11,12 +11,11 @@ A label is 0 or 1, true or false, or a grade.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from kragx.data import Doc, Gold, GoldDataset
+from kragx.data import Doc, Gold, GoldDataset, normalise
 from kragx.data.documents import clean_id
 from kragx.data.formats.cells import unguarded
 from kragx.data.formats.jsonl import ending, open_bytes, read_records
@@ -38,6 +37,14 @@ from kragx.judging.store.qrels import (
 Pair = tuple[str, str]
 """A query id and a document id."""
 
+Key = tuple[str, str | int, str | int | None]
+"""What a label is of: a query, a document and a gold item, None for any of them.
+
+Document and gold item are named (`document_name`), or numbered by their places from 1 on.
+"""
+
+Row = tuple[Key, float]
+
 Side = Literal["human", "judge"]
 
 _FIELDS = ("query_id", "doc_id", "gold_id", "label")
@@ -45,35 +52,6 @@ _IDS = {"query_id", "doc_id", "gold_id"}
 _WORDS = {"true": 1, "false": 0}
 _MARKS = {"matched", "label"}
 _SQLITE = b"SQLite format 3\x00"
-
-
-@dataclass(frozen=True, slots=True)
-class Label:
-    """What is known of a document and a gold item, or all gold of a query.
-
-    Attributes:
-        grade: 0 and 1, or a grade.
-        query_id: the query; None if texts alone say which pair it is (a store).
-        rank, doc_id, doc_text: one of them says which document.
-        gold, gold_id, gold_text: one of them says which gold item; none stands for any of them.
-    """
-
-    grade: float
-    query_id: str | None = None
-    rank: int | None = None
-    doc_id: str | None = None
-    doc_text: str | None = None
-    gold: int | None = None
-    gold_id: str | None = None
-    gold_text: str | None = None
-
-    @property
-    def pair(self) -> Pair | None:
-        """Query and document, if it is of just these, by id; None where it says more or less."""
-        of_any_gold = self.gold is None and self.gold_id is None
-        if of_any_gold and self.query_id is not None and self.doc_id is not None:
-            return self.query_id, self.doc_id
-        return None
 
 
 def label_format(path: Path) -> str:
@@ -106,26 +84,34 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     return filled(rows)
 
 
-def of_pairs(path: Path) -> Iterator[Label]:
+def of_pairs(path: Path) -> Iterator[Row]:
     """The labels of a file of pairs."""
     for line, record in _records(path):
         with inside(path=f"{path}:{line}"):
             yield from _of_record(record)
 
 
-def _of_record(record: Mapping[str, Any]) -> Iterator[Label]:
+def _of_record(record: Mapping[str, Any]) -> Iterator[Row]:
     """The labels of a pair or a matrix; a field in which nothing stands is none."""
     fields = {
         name: value
         for name, value in record.items()
         if value is not None and str(value).strip() != ""
     }
+    is_matrix = "matched" in fields
+    required = ("query_id",) if is_matrix else ("query_id", "doc_id", "label")
+    unknown = [] if is_matrix else [name for name in fields if name not in _FIELDS]
+    if unknown:
+        hint = nearest(unknown[0], _FIELDS)
+        raise DataError("unknown field {unknown!r}; {hint}", unknown=unknown[0], hint=hint)
+    if absent := [name for name in required if name not in fields]:
+        raise DataError("{name!r} is missing", name=absent[0])
     for name in fields.keys() & _IDS:
         with inside(name):
             fields[name] = clean_id(fields[name], SurrogateRepair())
-    query_id = _required(fields, "query_id")
-    if "matched" not in fields:
-        yield _of_pair(query_id, fields)
+    query_id = fields["query_id"]
+    if not is_matrix:
+        yield (query_id, fields["doc_id"], fields.get("gold_id")), _grade(fields["label"])
         return
     rows = fields["matched"]
     if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
@@ -133,29 +119,7 @@ def _of_record(record: Mapping[str, Any]) -> Iterator[Label]:
     for rank, row in enumerate(rows, start=1):
         for gold, value in enumerate(row, start=1):
             if value is not None:  # null: not known
-                yield Label(_grade(value), query_id, rank=rank, gold=gold)
-
-
-def _required(fields: Mapping[str, Any], name: str) -> Any:
-    if name not in fields:
-        raise DataError("{name!r} is missing", name=name)
-    return fields[name]
-
-
-def _of_pair(query_id: str, record: Mapping[str, Any]) -> Label:
-    fields = {name: str(value) for name, value in record.items()}
-    if unknown := [name for name in fields if name not in _FIELDS]:
-        raise DataError(
-            "unknown field {unknown!r}; {hint}",
-            unknown=unknown[0],
-            hint=nearest(unknown[0], _FIELDS),
-        )
-    return Label(
-        _grade(_required(fields, "label")),
-        query_id,
-        doc_id=_required(fields, "doc_id"),
-        gold_id=fields.get("gold_id"),
-    )
+                yield (query_id, rank, gold), _grade(value)
 
 
 def _grade(value: Any) -> float:
@@ -173,7 +137,12 @@ def document_name(doc: Doc | Gold) -> str:
     return doc.id if doc.id is not None else f"text-{key_of(doc.text or '')[:16]}"
 
 
-def of_dataset(dataset: GoldDataset, name: str) -> Iterator[Label]:
+def text_name(text: str | None) -> str:
+    """How labels call what has this text, however it is spaced or composed."""
+    return document_name(Doc(text=normalise(text or "")))
+
+
+def of_dataset(dataset: GoldDataset, name: str) -> Iterator[Row]:
     """The grades of gold and of its alternatives; `name` is what an error calls the dataset.
 
     Raises:
@@ -188,7 +157,7 @@ def of_dataset(dataset: GoldDataset, name: str) -> Iterator[Label]:
         for gold in query.gold:
             docs = (gold,) if gold.id is not None or gold.text is not None else ()
             for doc in (*docs, *gold.alternatives):
-                yield Label(gold.grade, query.id, doc_id=document_name(doc))
+                yield (query.id, document_name(doc), None), gold.grade
 
 
 # -- judgement stores ------------------------------------------------------------------------------
@@ -204,13 +173,14 @@ def check_choice(choice: Mapping[str, object]) -> None:
 
 def of_store(
     address: Address, side: Side | None, choice: Choice, *, expected: bool = False
-) -> tuple[list[Label], float | None]:
+) -> tuple[list[Row], float | None]:
     """People's labels in a store, or its judge's grades, or whatever calibrates a match.
 
     Args:
         address: of the store.
         side: whose labels; None for grades of support, which are of a document and a gold text;
-            without any, of relevance, with people's in their place.
+            without any, of relevance, with people's in their place. Both are named by their texts,
+            which other results have under other ids.
         choice: of the judge's grades.
         expected: whether the grades that probabilities expect are wanted, and a panel's mean.
 
@@ -224,11 +194,11 @@ def of_store(
     """
     with Store(address, make=False) as store:
         if side is None:
-            labels = [*_of_judge_and_people(store, choice)]
+            labels = _of_judge_and_people(store, choice)
         elif side == "judge":
-            labels = [*_of_pairs(grades_by(store, choice, expected=expected))]
+            labels = _of_pairs(grades_by(store, choice, expected=expected))
         else:
-            labels = [*_of_pairs(store.labels())]
+            labels = _of_pairs(store.labels())
         if not labels and side == "human":
             raise DataError(
                 "{address}: the store holds no human label; bring some in: kragx judge store "
@@ -255,26 +225,25 @@ def grades_by(store: Store, choice: Choice, *, expected: bool = False) -> dict[P
     return grades(store, expected=expected, **cast("Choice", {**choice, "asks": mode}))
 
 
-def _of_pairs(labels: Mapping[Pair, float]) -> Iterator[Label]:
-    for (query_id, doc_id), grade in labels.items():
-        yield Label(float(grade), query_id, doc_id=doc_id)
+def _of_pairs(labels: Mapping[Pair, float]) -> list[Row]:
+    return [((*pair, None), float(grade)) for pair, grade in labels.items()]
 
 
-def _of_judge_and_people(store: Store, choice: Choice) -> Iterator[Label]:
+def _of_judge_and_people(store: Store, choice: Choice) -> list[Row]:
     kinds = ("support", "relevance") if choice.get("asks") is None else (choice["asks"],)
     by_kind = (graded_once(store, {**choice, "asks": kind}) for kind in kinds)
     answers = next(filter(None, by_kind), [])
-    if answers and answers[0].question["asks"] == "support":
-        for answer in answers:
-            question = answer.question
-            yield Label(answer.grade, doc_text=question["document"], gold_text=question["gold"])
-        return
-    people = store.labels()
+    is_support = bool(answers) and answers[0].question["asks"] == "support"
+    people = {} if is_support else store.labels()
+    labels: dict[Key, float] = {}
     for answer in answers:
+        document = text_name(answer.question["document"])
+        gold = text_name(answer.question["gold"]) if is_support else None
         for query_id, doc_id in answer.pairs:
             if (query_id, doc_id) not in people:
-                yield Label(answer.grade, query_id, doc_text=answer.question["document"])
-    yield from _of_pairs(people)
+                key = query_id, document, gold
+                labels[key] = max(labels.get(key, answer.grade), answer.grade)
+    return [*labels.items(), *_of_pairs(people)]
 
 
 def asked_in(store: Store) -> str:

@@ -6,74 +6,67 @@ Pairs whose places in their sources are both known match or do not, without a pe
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from kragx.agreement.label_files import Label
-from kragx.data import Doc, Gold, normalise
+from kragx.agreement.label_files import Key, Row, document_name, text_name
+from kragx.data import Doc, Gold
 from kragx.ground.errors import DataError
 from kragx.ground.printing import message
 from kragx.matchers import MatchItem
 from kragx.metrics import Bools, Ints
 
-_Place = tuple[int, int, int]  # query, document, gold item
+_Places = Mapping[str | int | None, Sequence[int]]
 
 
 def resolved(
-    items: Sequence[MatchItem], labels: Sequence[Label], positive: float
-) -> tuple[Ints, Bools, list[Label]]:
-    """The labelled pairs, whether each is a match, and the labels of none of them.
+    items: Sequence[MatchItem], labels: Mapping[Key, float], positive: float
+) -> tuple[Ints, Bools, int]:
+    """The labelled pairs, whether each is a match, and how many labels are of none of them.
 
     A document that a list repeats, or a gold item, is one pair, not several; but the same words
     without an id may stand in two places of a source, and answer in one of them.
 
     Returns:
         (u, 3) query, document and gold item, by position, -1 for any gold item; (u) whether the
-        label says that they match; the labels that are of no pair.
+        label says that they match; the number of labels that are of no pair.
 
     Raises:
         DataError: two labels of a pair differ, or none is of a pair.
     """
-    by_query = {item.query.id: row for row, item in enumerate(items)}
-    by_texts = _by_texts(items) if any(label.query_id is None for label in labels) else {}
+    rows = {item.query.id: row for row, item in enumerate(items)}
     # Once each, and only of queries that have a label, which are few.
+    named = cache(lambda row: _named(items[row]))
     identities = cache(lambda row: _identities(items[row]))
-    decisions: dict[object, tuple[_Place, bool]] = {}
-    unused = []
-    for label in labels:
-        match = label.grade >= positive
-        if label.query_id is None:
-            places = by_texts.get((_normalised(label.doc_text), _normalised(label.gold_text)), [])
-        elif label.query_id in by_query:
-            row = by_query[label.query_id]
-            places = _places(row, items[row], label)
-        else:
-            places = []
+    decisions: dict[object, tuple[tuple[int, int, int], bool]] = {}
+    n_unused = 0
+    for (query_id, doc_name, gold_name), grade in labels.items():
+        match, row = grade >= positive, rows.get(query_id, -1)
+        docs, golds = named(row) if row >= 0 else ({}, {})
+        places = [*product((row,), docs.get(doc_name, ()), golds.get(gold_name, ()))]
+        n_unused += not places
         for place in places:
-            docs, golds = identities(place[0])
-            doc, gold = docs[place[1]], golds[place[2]]
+            _, rank, gold = place
+            doc_identities, gold_identities = identities(row)
+            pair = row, doc_identities[rank], gold_identities[gold]
             # The first place stands for all of a pair; what is said of another place must agree.
-            first, decision = decisions.setdefault((place[0], doc, gold), (place, match))
+            first, decision = decisions.setdefault(pair, (place, match))
             if decision == match:
                 continue
-            if label.query_id is None:  # a gold item and its alternatives: one match is enough
-                decisions[place[0], doc, gold] = first, True
-            elif place != first and items[place[0]].docs[place[1]].id is None:
-                decisions.setdefault((place[0], doc, gold, match), (place, match))
+            if isinstance(gold_name, str):  # one of its alternatives: one match is enough
+                decisions[pair] = first, True
+            elif place != first and items[row].docs[rank].id is None:
+                decisions.setdefault((*pair, match), (place, match))
             else:
                 raise DataError(
-                    "labels: query {query_id!r}, rank {rank} is labelled twice, and the labels "
-                    "differ; keep one"
-                    if place[1] == first[1]
-                    else "labels: query {query_id!r}, rank {rank} is labelled twice (it repeats "
+                    "labels: query {query_id!r}, rank {rank} is labelled twice (it repeats "
                     "rank {first}), and the labels differ; keep one",
-                    query_id=label.query_id,
-                    rank=place[1] + 1,
+                    query_id=query_id,
+                    rank=rank + 1,
                     first=first[1] + 1,
                 )
-        if not places:
-            unused.append(label)
     if not decisions:
         raise DataError(
             message(
@@ -84,57 +77,44 @@ def resolved(
             remedy="check query ids, document ids and ranks",
         )
     pairs, truth = zip(*sorted(decisions.values()), strict=True)
-    return np.array(pairs, np.int64), np.array(truth), unused
+    return np.array(pairs, np.int64), np.array(truth), n_unused
+
+
+def _named(item: MatchItem) -> tuple[_Places, _Places]:
+    """Where an item's documents, and its gold, stand by all that a label may call them."""
+    docs: defaultdict[str | int | None, list[int]] = defaultdict(list)
+    golds: defaultdict[str | int | None, list[int]] = defaultdict(list)
+    names: set[str | int | None]
+    for place, doc in enumerate(item.docs):
+        names = {place + 1, document_name(doc), text_name(doc.text)}
+        for name in names:
+            docs[name].append(place)
+    for place, gold in enumerate(item.query.gold):
+        names = {place + 1, gold.id, *(text_name(target.text) for target in _targets(gold))}
+        for name in names:
+            golds[name].append(place)
+    # A label without a gold item is of any of them: the document answers, whatever it matches.
+    golds[None] = [-1] if any(gold.grade > 0 for gold in item.query.gold) else []
+    return docs, golds
 
 
 def _identities(item: MatchItem) -> tuple[list[object], list[object]]:
     """What tells an item's documents from each other, and its gold; at -1 stands any gold."""
-    docs = [(doc.id, _normalised(doc.text)) for doc in item.docs]
-    golds: list[object] = []
-    for gold in item.query.gold:
-        targets: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
-        golds.append((gold.grade, *((target.id, _normalised(target.text)) for target in targets)))
-    return [*docs], [*golds, None]
-
-
-def _by_texts(items: Iterable[MatchItem]) -> dict[tuple[str | None, str | None], list[_Place]]:
-    places: dict[tuple[str | None, str | None], list[_Place]] = defaultdict(list)
-    for row, item in enumerate(items):
-        for rank, doc in enumerate(item.docs):
-            for target in item.targets:
-                texts = _normalised(doc.text), _normalised(target.text)
-                places[texts].append((row, rank, target.gold))
-    return places
-
-
-def _normalised(text: str | None) -> str | None:
-    return None if text is None else normalise(text)
-
-
-def _places(row: int, item: MatchItem, label: Label) -> list[_Place]:
-    text, gold = _normalised(label.doc_text), item.query.gold
-    docs = [
-        position
-        for position, doc in enumerate(item.docs)
-        if label.rank in (None, position + 1)
-        and label.doc_id in (None, doc.id)
-        and (text is None or text == _normalised(doc.text))
+    golds: list[object] = [
+        (gold.grade, *((target.id, text_name(target.text)) for target in _targets(gold)))
+        for gold in item.query.gold
     ]
-    golds = [
-        position
-        for position, item_gold in enumerate(gold)
-        if label.gold in (None, position + 1) and label.gold_id in (None, item_gold.id)
-    ]
-    # A label without a gold item is of any of them: the document answers, whatever it matches.
-    if label.gold is None and label.gold_id is None:
-        golds = [-1] if any(item_gold.grade > 0 for item_gold in gold) else []
-    return [(row, doc, position) for doc in docs for position in golds]
+    return [(doc.id, text_name(doc.text)) for doc in item.docs], [*golds, None]
+
+
+def _targets(gold: Gold) -> tuple[Gold | Doc, ...]:
+    return gold, *gold.alternatives
 
 
 _Stretch = tuple[str, int, int]  # source, start, end
 
 
-def of_metadata(items: Iterable[MatchItem]) -> Iterator[Label]:
+def of_metadata(items: Iterable[MatchItem]) -> Iterator[Row]:
     """A label of each pair of document and gold item both of which say where they were taken from.
 
     They say it in metadata: ``source``, ``start_index`` and, if it is not where the text ends,
@@ -146,7 +126,7 @@ def of_metadata(items: Iterable[MatchItem]) -> Iterator[Label]:
             chunk = _stretch(doc.text, doc.metadata)
             for number, gold in enumerate(golds, start=1):
                 if chunk is not None and gold is not None:
-                    yield Label(float(_match(chunk, gold)), item.query.id, rank=rank, gold=number)
+                    yield (item.query.id, rank, number), float(_match(chunk, gold))
 
 
 def _match(chunk: _Stretch, gold: _Stretch) -> bool:

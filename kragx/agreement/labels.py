@@ -2,18 +2,17 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Unpack
 
-import numpy as np
-
 from kragx.agreement.label_files import (
-    Label,
+    Key,
     Pair,
+    Row,
     Side,
     check_choice,
     label_format,
@@ -28,7 +27,6 @@ from kragx.ground.printing import message
 from kragx.judging.examples import is_held_out
 from kragx.judging.store import Address, is_url
 from kragx.judging.store.qrels import Choice
-from kragx.metrics import Floats
 
 MOST_LABELS = 101
 """The most labels that a scale may have."""
@@ -43,24 +41,25 @@ class Labels:
     Attributes:
         grades: the label of each pair, as it was given: nothing is rounded or cut.
         name: of the file.
-        of_gold: labels that say more than query and document: of a gold item, by rank or by text.
-            They calibrate a match; `grades` are then empty.
+        of_gold: labels that say more than query and document, or name the document by its rank:
+            ``(query, document, gold item)``, both by id or by place from 1 on, None for any gold
+            item. They calibrate a match; `grades` are then empty.
         positive: the least grade that is a match, unless the user says otherwise; None where
             nobody knows: of a rubric of somebody's own, of which a store has no more than the id.
     """
 
     grades: Mapping[Pair, float]
     name: str = "labels"
-    of_gold: tuple[Label, ...] = ()
+    of_gold: Mapping[Key, float] = field(default_factory=dict)
     positive: float | None = 1.0
 
     def __len__(self) -> int:
         return len(self.of_gold or self.grades)
 
-    def __iter__(self) -> Iterator[Label]:
-        if self.of_gold:
-            return iter(self.of_gold)
-        return (Label(grade, query, doc_id=doc) for (query, doc), grade in self.grades.items())
+    @property
+    def by_gold(self) -> Mapping[Key, float]:
+        """All labels as `of_gold` has them."""
+        return self.of_gold or {(*pair, None): grade for pair, grade in self.grades.items()}
 
     @cached_property
     def queries(self) -> Mapping[str, Mapping[str, float]]:
@@ -166,7 +165,7 @@ def read_labels(
     """Read labels.
 
     Args:
-        source: `Labels`; `Label` objects; the path of labelled pairs or of a judgement store
+        source: `Labels`; the path of labelled pairs or of a judgement store
             (`kragx.agreement.label_files`); or what `read_dataset` takes, whose gold's grades are
             the labels: TREC qrels, a gold or results file, ``{query id: {document id: grade}}``.
         side: whose labels of query and document are wanted; of a store its human labels or its
@@ -198,8 +197,6 @@ def read_labels(
             labels = replace(collected(rows, str(Address.of(source))), positive=positive)
         case str() | Path() if label_format(Path(source)) == "pairs":
             labels = collected(of_pairs(Path(source)), str(Path(source)))
-        case Sequence() if all(isinstance(label, Label) for label in source):
-            labels = collected(source, "labels")
         case _:
             is_named = isinstance(source, (str, Path, GoldDataset))
             dataset = read_dataset(source, name=None if is_named else "labels")
@@ -231,11 +228,6 @@ class Sides:
     human: Labels
     judge: Labels
     scale: Scale
-
-    def on_scale(self) -> "Sides":
-        """The labels on the scale alone; the judge's may lie between two of it."""
-        human = self.human.on(self.scale)
-        return replace(self, human=human, judge=self.judge.on(self.scale, between=True))
 
     def held_out(self) -> "Sides":
         """Those of the queries whose labels are never examples."""
@@ -276,20 +268,17 @@ class Sides:
         common = [pair for pair in human if judge.get(pair) in self.scale]
         if common:
             return common
-        if not held_out:
-            raise self._nothing_in_common()
-        raise DataError(
-            "no pair of the held-out half of the queries has a label from both sides",
-            remedy="label more queries (kragx judge label), and let the judge grade them; or "
-            "count all (--all-queries)",
-        )
-
-    def _nothing_in_common(self) -> DataError:
+        if held_out:
+            raise DataError(
+                "no pair of the held-out half of the queries has a label from both sides",
+                remedy="label more queries (kragx judge label), and let the judge grade them; or "
+                "count all (--all-queries)",
+            )
         # One id of each side shows at once in which form the other file has them.
         (query, document), (query_2, document_2) = (
             next(iter(side.grades)) for side in (self.human, self.judge)
         )
-        return DataError(
+        raise DataError(
             "no pair has a label of the scale {scale} from both sides. {human} has query "
             "{query!r}, document {document!r}, {judge} has query {query_2!r}, document "
             "{document_2!r}: pairs are joined by query id and document id",
@@ -302,21 +291,6 @@ class Sides:
             query_2=query_2,
             document_2=document_2,
         )
-
-    def counts(self, pairs: Sequence[Pair], judge: Labels) -> Floats:
-        """(q, l, l) the confusion matrix of each query, with a judge's labels."""
-        # In the order in which queries come, as resamples draw them by number.
-        places: dict[str, int] = {}
-        rows = np.array([places.setdefault(query, len(places)) for query, _ in pairs])
-        human, machine = (
-            np.array([labels.grades[pair] for pair in pairs], int) - self.scale.low
-            for labels in (self.human, judge)
-        )
-        size = len(self.scale.labels)
-        counts = np.zeros((len(places), size, size))
-        # `counts[...] += 1` would count a cell that stands there several times once.
-        np.add.at(counts, (rows, human, machine), 1)
-        return counts
 
 
 def read_sides(
@@ -335,29 +309,33 @@ def other_form(missing: Mapping[Side, Iterable[Pair]]) -> str:
     return next((id_difference(*ids) for ids in look_alikes(human, judge).items()), "")
 
 
-def collected(rows: Iterable[Label], name: str) -> Labels:
+def collected(rows: Iterable[Row], name: str) -> Labels:
     """Labels of queries and documents, by pair, if all are just that; else labels of gold.
 
     Raises:
         DataError: there is none, or a pair has two different labels.
     """
-    rows = tuple(rows)
-    grades: dict[Pair, float] = {}
-    for label in rows:
-        # One label by rank or by text is enough: what is left cannot be joined by ids alone.
-        if label.pair is None:
-            return Labels({}, file_name(name), of_gold=rows)
-        if grades.setdefault(label.pair, label.grade) != label.grade:
-            query, document = label.pair
+    labels: dict[Key, float] = {}
+    for key, grade in rows:
+        if labels.setdefault(key, grade) != grade:
+            query, document, _ = key
             raise DataError(
                 "query {query!r}, document {document!r} has the labels {grades:g} and "
                 "{grade:g}; keep one",
                 path=name,
                 query=query,
                 document=document,
-                grades=grades[label.pair],
-                grade=label.grade,
+                grades=labels[key],
+                grade=grade,
             )
-    if not grades:
+    if not labels:
         raise DataError("there is no label in it", path=name)
+    grades = {
+        (query, document): grade
+        for (query, document, gold), grade in labels.items()
+        if gold is None and isinstance(document, str)
+    }
+    # One label by rank or of a gold item is enough: what is left cannot be joined by ids alone.
+    if len(grades) < len(labels):
+        return Labels({}, file_name(name), of_gold=labels)
     return Labels(grades, file_name(name))

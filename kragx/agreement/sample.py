@@ -87,23 +87,21 @@ def draw(
     pairs: int = PAIRS,
     *,
     queries: int | None = None,
-    stratified: bool = True,
     asks: str = "relevance",
     seed: int = SEED,
     weights: Mapping[str, float] | None = None,
 ) -> Sample:
     """Draw pairs to label.
 
-    Stratified, each combination of the judge's grade and band of ranks (1, 2-3, 4-10, deeper) gets
-    the same number as far as it has them, so that rare grades are seen; within one, pairs come from
-    as many queries as can be. The order shown is random.
+    Each combination of the judge's grade and band of ranks (1, 2-3, 4-10, deeper) gets the same
+    number as far as it has them, so that rare grades are seen; within one, pairs come from as many
+    queries as can be. The order shown is random.
 
     Args:
         candidates: what could be labelled.
         pairs: how many; all, if there are not so many.
         queries: instead, draw so many whole queries, as corrected metrics need them. Each one's
             chance is recorded (``chances``), and `weights` of all that could be drawn.
-        stratified: False draws pairs with equal chances.
         asks: what is labelled, ``relevance`` or ``support``; recorded.
         seed: the same candidates and seed give the same sample.
         weights: of whole queries, how many asks each stands for, to which chances are in
@@ -133,15 +131,13 @@ def draw(
         drawn, chances["chances"] = _whole_queries(ordered, queries, rng, weights)
         if weights is not None:
             chances["weights"] = {pair.query_id: weights[pair.query_id] for pair in ordered}
-    elif stratified:
-        drawn = _stratified(ordered, pairs, rng)
     else:
-        drawn = rng.sample(ordered, min(pairs, len(ordered)))
+        drawn = _stratified(ordered, pairs, rng)
     return Sample(
         # Blind: neither the judge's grade nor the rank goes into what people are shown.
         tuple(replace(pair, grade=None, rank=None) for pair in drawn),
         {
-            "design": "queries" if queries else "stratified" if stratified else "random",
+            "design": "queries" if queries else "stratified",
             "asks": asks,
             "seed": seed,
             "wanted": pairs if queries is None else queries,

@@ -8,7 +8,7 @@ import numpy as np
 
 from kragx.agreement.label_files import document_name
 from kragx.agreement.labels import Labels, Scale, Sides
-from kragx.comparison.statistics import Interval
+from kragx.comparison.statistics import CONFIDENCE, Interval
 from kragx.data import Gold, GoldDataset, Query, Run
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import evaluate_run
@@ -26,10 +26,8 @@ from kragx.ground.printing import (
 )
 from kragx.metrics import DEFAULT_METRICS, Floats
 
-
-def level(confidence: float) -> str:
-    """The head of a column of intervals: ``95 %``."""
-    return f"{confidence * 100:g} %"
+LEVEL = f"{CONFIDENCE * 100:g} %"
+"""The head of a column of intervals."""
 
 
 def ends(pair: Interval | None) -> str:
@@ -196,7 +194,7 @@ class SystemAgreement(Result):
 def rank_systems(
     sides: Sides,
     runs: Sequence[Run],
-    agreement: Mapping[str, float | None],
+    kappa: float | None,
     *,
     metric: str = METRIC,
 ) -> SystemAgreement:
@@ -205,7 +203,7 @@ def rank_systems(
     Args:
         sides: whose labels on the scale are used in full, not only common pairs.
         runs: at least two, with different names.
-        agreement: of the labels, by the statistic's name.
+        kappa: of the labels.
         metric: a metric string.
 
     Raises:
@@ -218,30 +216,30 @@ def rank_systems(
     common = [query for query in sides.human.queries if query in sides.judge.queries]
     if not common:
         raise DataError("runs: no query has labels from both sides")
-    by_people, by_judge = (
+    evaluations = [
         [scored_by(dataset, run, [metric]) for run in runs]
         for dataset in (
             as_gold(labels.on(sides.scale), sides.scale, common)
             for labels in (sides.human, sides.judge)
         )
-    )
+    ]
+    means = np.array([[*map(_mean, side)] for side in evaluations])
     # The same values, summed in another order, differ in their last digits: no ranking in that.
-    human_means, judge_means = (
-        np.round([_mean(evaluation) for evaluation in side], 12) for side in (by_people, by_judge)
-    )
+    human, judge = np.round(means, 12)
     size = max(2, min(10, ceil(len(runs) / 2)))
     # Those that are as good as the last of the top are in it as well.
-    in_top = human_means >= np.sort(human_means)[::-1][size - 1]
-    order = np.argsort(-human_means, kind="stable")
+    in_top = human >= np.sort(human)[::-1][size - 1]
+    order = np.argsort(-human, kind="stable")
+    by_people, by_judge = ({runs[row].name: float(side[row]) for row in order} for side in means)
     return SystemAgreement(
-        metric=next(iter(by_people[0].mean)),
-        human={runs[row].name: _mean(by_people[row]) for row in order},
-        judge={runs[row].name: _mean(by_judge[row]) for row in order},
+        metric=next(iter(evaluations[0][0].mean)),
+        human=by_people,
+        judge=by_judge,
         n_queries=len(common),
-        tau=kendall_tau_b(human_means, judge_means),
+        tau=kendall_tau_b(human, judge),
         top=tuple(runs[row].name for row in order if in_top[row]),
-        tau_top=kendall_tau_b(human_means[in_top], judge_means[in_top]),
-        kappa=agreement["kappa"],
+        tau_top=kendall_tau_b(human[in_top], judge[in_top]),
+        kappa=kappa,
     )
 
 
@@ -250,7 +248,6 @@ def kendall_tau_b(first: Floats, second: Floats) -> float | None:
 
     Source: M. Kendall, The treatment of ties in ranking problems, 1945.
     """
-    # Not scipy's: its statistics take a second to load, more than all else that `agree` does.
     upper = np.triu_indices(len(first), 1)
     signs = [np.sign(np.subtract.outer(scores, scores))[upper] for scores in (first, second)]
     untied = np.sqrt(np.prod([np.count_nonzero(side) for side in signs], dtype=float))

@@ -14,9 +14,9 @@ from typing import Any, Literal
 import numpy as np
 
 from kragx import matchers
-from kragx.agreement.coefficients import cohen_kappa, defined, f1, ratio
+from kragx.agreement.coefficients import cohen_kappa, confusions, defined, f1, ratio
 from kragx.comparison import Estimate
-from kragx.comparison.statistics import LEAST, Interval
+from kragx.comparison.statistics import LEAST
 from kragx.data import TokenCorpus, Tokenizer
 from kragx.evaluation.match_source import vocabulary_of_items
 from kragx.ground.errors import UsageError
@@ -29,10 +29,9 @@ from kragx.metrics.threshold import matches
 By = Literal["kappa", "f1"]
 
 AGREEMENTS: Mapping[By, Callable[[Floats], Floats]] = {"kappa": cohen_kappa, "f1": f1}
-"""What may be made greatest: from confusion matrices (..., 2, 2) to values (...)."""
+"""What may be made greatest: from confusion matrices (..., 2, 2) to values (...), at most 1."""
 
-RANGES: Mapping[By, Interval] = {"kappa": (-1.0, 1.0), "f1": (0.0, 1.0)}
-"""Between what these lie."""
+_LOWEST: Mapping[By, float] = {"kappa": -1.0, "f1": 0.0}
 
 LEAST_LABELS = 30
 """Of fewer labels no interval is shown: it would hold the truth too seldom."""
@@ -236,29 +235,31 @@ class Chooser:
         decided = self._decided(everything)
         values, sampled = self._measured(decided, everything)
         tied = _tied(values, sampled)
-        candidates = []
-        for row, trial in enumerate(self.trials):
-            confusion = _kinds(decided[row], self.truth).sum(-1)
-            threshold = self.threshold(row, everything)
-            fitted = _kinds(matches(trial.scores, threshold), self.truth).sum(-1)
-            is_fixed = trial.fixed is not None
-            candidates.append(
-                Candidate(
-                    match=trial.spec if is_fixed else with_threshold(trial.spec, threshold),
-                    agreement=self._estimate(values[row], sampled[row], decided[row]),
-                    apparent=defined(AGREEMENTS[self.by](fitted)),
-                    mistakes=int(fitted[0, 1] + fitted[1, 0]),
-                    precision=defined(ratio(confusion[1, 1], confusion[:, 1].sum())),
-                    recall=defined(ratio(confusion[1, 1], confusion[1].sum())),
-                    tied=row in tied,
-                )
-            )
+        candidates = [
+            self._candidate(row, self._estimate(*of_row), of_row[2], tied=row in tied)
+            for row, of_row in enumerate(zip(values, sampled, decided))
+        ]
         fold = self._fold(everything)
         choices = np.array([self.choose(fold != number) for number in range(self.folds)])
         # Thresholds did not see the fold either, so the decisions are those made above.
         whole = decided[choices[fold], np.arange(len(fold))]
         [value], [drawn] = self._measured(whole[None], everything)
         return candidates, candidates[min(tied)], self._estimate(value, drawn, whole)
+
+    def _candidate(self, row: int, agreement: Estimate, decided: Bools, *, tied: bool) -> Candidate:
+        trial, threshold = self.trials[row], self.threshold(row, np.ones(len(self.truth), bool))
+        confusion = self._counts(decided).sum(0)
+        fitted = self._counts(matches(trial.scores, threshold)).sum(0)
+        is_fixed = trial.fixed is not None
+        return Candidate(
+            match=trial.spec if is_fixed else with_threshold(trial.spec, threshold),
+            agreement=agreement,
+            apparent=defined(AGREEMENTS[self.by](fitted)),
+            mistakes=int(fitted[0, 1] + fitted[1, 0]),
+            precision=defined(ratio(confusion[1, 1], confusion[:, 1].sum())),
+            recall=defined(ratio(confusion[1, 1], confusion[1].sum())),
+            tied=tied,
+        )
 
     def _fold(self, part: Bools) -> Ints:
         """The fold of each pair; those of one query are in one, and folds are of like size."""
@@ -270,13 +271,13 @@ class Chooser:
         fold[shuffled] = np.arange(len(queries)) % min(self.folds, len(queries))
         return np.where(part, fold[self.query_of], -1)
 
+    def _counts(self, decided: Bools, part: Any = ...) -> Floats:
+        """(q, 2, 2) the confusion matrix of each query that has a pair in `part`."""
+        return confusions(self.query_of[part], self.truth[part], decided[part], 2)
+
     def _measured(self, decided: Bools, part: Bools) -> tuple[Floats, Floats]:
         """(candidates) the agreement on `part`; (candidates, resamples) in resamples of queries."""
-        # Pairs of a query stand together, so that one pass sums the matrices of each.
-        order = np.argsort(self.query_of[part], kind="stable")
-        _, starts = np.unique(self.query_of[part][order], return_index=True)
-        kinds = _kinds(decided[:, part], self.truth[part])[..., order]
-        terms = np.moveaxis(np.add.reduceat(kinds, starts, axis=-1), (-1, 2), (0, 1))
+        terms = np.stack([self._counts(row, part) for row in decided], axis=1)
         agreements = AGREEMENTS[self.by]
         return agreements(terms.sum(0)), resampled(terms, agreements, self.resamples, self.seed).T
 
@@ -294,8 +295,8 @@ class Chooser:
         values = sampled[~np.isnan(sampled)]
         if np.isnan(value) or n < LEAST or len(self.truth) < LEAST_LABELS or not values.size:
             return Estimate(defined(value), None, None, n)
-        low, high = RANGES[self.by]
-        width = high - low
+        low = _LOWEST[self.by]
+        width = 1 - low
         variance = float(values.var()) / width**2 * n / (n - 1) * (1 + 1 / (self.folds - 1))
         n_wrong = len(np.unique(self.query_of[decided != self.truth]))
         ends = score_interval((float(value) - low) / width, variance, n, n_wrong)
@@ -317,13 +318,6 @@ def _tied(values: Floats, sampled: Floats) -> set[int]:
         and interval[0] <= 0
         and values[best] - values[row] <= max(float(np.nanstd(differences)), _MARGIN) + 1e-12
     }
-
-
-def _kinds(decided: Bools, truth: Bools) -> Floats:
-    """(2, 2, ..., u) the confusion matrix of each pair: true or not (row), decided or not."""
-    return np.array(
-        [[~truth & ~decided, ~truth & decided], [truth & ~decided, truth & decided]], np.float64
-    )
 
 
 def _round_between(low: float, high: float) -> float:

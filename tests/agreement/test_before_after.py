@@ -9,7 +9,8 @@ import pytest
 
 from kragx import DataError, UsageError
 from kragx.agreement import agree
-from kragx.agreement.coefficients import changed, statistics
+from kragx.agreement.coefficients import statistics
+from kragx.agreement.label_agreement import measured
 from kragx.agreement.labels import read_labels
 from kragx.judging import Judge, Question
 from kragx.judging.clients.scripted import ScriptedClient
@@ -219,10 +220,9 @@ def test_simulated_differences(better):
     kappas = statistics(totals, range(4))[KAPPA]
     difference = float(kappas[1] - kappas[0])
     assert (difference > 0.05) is better
-    options = {"judge": "j", "n_without": 0, "resamples": 500}
     held = 0
     for before, after in zip(*simulated(2000, 30)):
-        change = changed(before, after, range(4), **options)
-        low, high = change.intervals[KAPPA]
+        counts = np.stack([before, after], axis=1)
+        low, high = measured(counts, range(4), 500, change=True)[1][KAPPA]
         held += low <= difference <= high
     assert 0.93 <= held / 2000 <= 0.97

@@ -29,9 +29,10 @@ from kragx import (
     evaluate,
     read_labels,
 )
+from kragx.agreement import Labels
 from kragx.agreement.calibration import candidates
 from kragx.agreement.coefficients import cohen_kappa, f1
-from kragx.agreement.label_files import Label
+from kragx.agreement.label_files import document_name
 from kragx.agreement.threshold_choice import Chooser, Trial
 from kragx.data.formats.gold import write_results
 from kragx.judging import Judge, Store
@@ -67,13 +68,18 @@ def test_a_known_table():
     assert f1(np.array([[[5.0, 0], [0, 1]], [[0, 2], [2, 2]]])).tolist() == [1.0, 0.5]
 
 
+def by_place(labels: dict[tuple[Any, ...], float]) -> Labels:
+    """Labels by query, document and gold item, the latter two by id or place; None for any gold."""
+    return Labels({}, of_gold=labels)
+
+
 WORDS = [f"w{at}" for at in range(400)]
 
 
-def labelled(n: int = 24, noise: float = 0.0, seed: int = 1) -> tuple[Any, Any, list[Label]]:
+def labelled(n: int = 24, noise: float = 0.0, seed: int = 1) -> tuple[Any, Any, Labels]:
     """Queries whose documents hold more or less of the gold, and whether that is half of it."""
     rng = random.Random(seed)
-    golds, docs, labels = [], [], []
+    golds, docs, labels = [], [], {}
     for number in range(n):
         gold = rng.sample(WORDS, 20)
         listed = []
@@ -81,10 +87,10 @@ def labelled(n: int = 24, noise: float = 0.0, seed: int = 1) -> tuple[Any, Any, 
             rest = rng.sample([word for word in WORDS if word not in gold], 40 - held)
             listed.append(" ".join([*gold[:held], *rest]))
             match = (held >= 10) != (rng.random() < noise)
-            labels.append(Label(float(match), f"q{number + 1}", rank=rank, gold=1))
+            labels[f"q{number + 1}", rank, 1] = float(match)
         golds.append([" ".join(gold)])
         docs.append(listed)
-    return GoldDataset.from_documents(golds), Run.from_documents(docs), labels
+    return GoldDataset.from_documents(golds), Run.from_documents(docs), by_place(labels)
 
 
 def test_the_threshold_that_separates_is_found():
@@ -112,12 +118,12 @@ def obvious(scores: list[float], truth: list[bool], by: str) -> float:
 def test_no_threshold_agrees_better_on_the_pairs_it_was_chosen_on(seed: int, by: Any):
     """`apparent` is the maximum over all thresholds, as trying each of them shows."""
     dataset, run, labels = labelled(6, noise=0.3, seed=seed)
-    assume(len({label.grade for label in labels}) == 2)
+    assume(len({*labels.of_gold.values()}) == 2)
     only = [{"method": "rouge1", "measure": "recall"}]
     found = calibrate(dataset, labels, run, by=by, only=only)
     table = evaluate(dataset, run, match=only[0], metrics=["mrr@1"]).table
     scores = [float(score) for row in range(6) for score in table.dense(row)[:, 0]]
-    expected = obvious(scores, [bool(label.grade) for label in labels], by)
+    expected = obvious(scores, [bool(grade) for grade in labels.of_gold.values()], by)
     assert found.chosen.apparent == pytest.approx(expected, abs=1e-12)
 
 
@@ -281,7 +287,7 @@ def test_the_block_that_is_written_decides_as_was_reported(spec: Any, moved: boo
     decided = [
         bool(score >= table.threshold) for row in range(12) for score in table.dense(row)[:, 0]
     ]
-    expected = sklearn.metrics.cohen_kappa_score([label.grade for label in labels], decided)
+    expected = sklearn.metrics.cohen_kappa_score([*labels.of_gold.values()], decided)
     assert found.chosen.apparent == pytest.approx(expected, abs=1e-12)
     assert (block != ({"method": spec} if isinstance(spec, str) else spec)) == moved
 
@@ -289,16 +295,17 @@ def test_the_block_that_is_written_decides_as_was_reported(spec: Any, moved: boo
 def test_few_labels_are_called_few():
     """Three pairs give a choice, and a caution that goes with it wherever it is written."""
     dataset, run, labels = labelled(3)
-    few = [each for each in labels if each.rank in (1, 6)][1:4]
-    found = calibrate(dataset, few, run, only=["overlap"])
+    few = [key for key in labels.of_gold if key[1] in (1, 6)][1:4]
+    few_labels = by_place({key: labels.of_gold[key] for key in few})
+    found = calibrate(dataset, few_labels, run, only=["overlap"])
     assert found.n_pairs == 3
     (caution,) = found.cautions
     assert "fewer than 20 hold for little else" in caution
     assert f"# Caution: {caution}." in found.to_yaml()
     assert found.to_dict()["cautions"] == [caution]
     dataset, run, labels = labelled(20)
-    wrong = [replace(label, grade=1.0) if label.rank == 6 else label for label in labels]
-    assert calibrate(dataset, wrong, run, only=["overlap"]).cautions == ()
+    wrong = {key: 1.0 if key[1] == 6 else grade for key, grade in labels.of_gold.items()}
+    assert calibrate(dataset, by_place(wrong), run, only=["overlap"]).cautions == ()
 
 
 @pytest.mark.integration
@@ -307,12 +314,12 @@ def test_labels_that_a_matcher_made_have_no_kappa():
     dataset, run, _ = labelled()
     for own in ({"only": ["overlap"]}, {}):
         made = evaluate(dataset, run, match={"method": "overlap", "threshold": 0.37})
-        decided = [
-            Label(float(matched), query_id, rank=rank, gold=1)
+        decided = {
+            (query_id, rank, 1): float(matched)
             for row, query_id in enumerate(made.query_ids)
             for rank, (matched,) in enumerate(made.table.dense(row) >= 0.37, start=1)
-        ]
-        found = calibrate(dataset, decided, run, **own)
+        }
+        found = calibrate(dataset, by_place(decided), run, **own)
         assert found.made_by is not None
         assert found.honest.value is None
         assert found.to_dict()["made_by"] == found.made_by
@@ -338,12 +345,12 @@ def files(tmp_path: Path) -> dict[str, Path]:
     write(tmp_path / "results.jsonl", records)
     by_id = [
         {
-            "query_id": each.query_id,
-            "doc_id": f"d-{each.query_id}-{each.rank}",
-            "gold_id": f"g-{each.query_id}",
-            "label": bool(each.grade),
+            "query_id": query_id,
+            "doc_id": f"d-{query_id}-{rank}",
+            "gold_id": f"g-{query_id}",
+            "label": bool(grade),
         }
-        for each in labels
+        for (query_id, rank, _), grade in labels.of_gold.items()
     ]
     write(tmp_path / "ids.jsonl", by_id)
     rows = [f"{each['query_id']},{each['doc_id']},,{each['label']}" for each in by_id]
@@ -351,8 +358,8 @@ def files(tmp_path: Path) -> dict[str, Path]:
         "\ufeffquery_id,doc_id,gold_id,label\n" + "\n".join(rows) + "\n", encoding="utf-8"
     )
     by_query: dict[str, list[list[bool]]] = {}
-    for each in labels:
-        by_query.setdefault(str(each.query_id), []).append([bool(each.grade)])
+    for (query_id, _, _), grade in labels.of_gold.items():
+        by_query.setdefault(query_id, []).append([bool(grade)])
     write(
         tmp_path / "matrix.jsonl",
         [{"query_id": key, "matched": rows} for key, rows in by_query.items()],
@@ -406,6 +413,10 @@ def test_every_format_says_the_same(tmp_path: Path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        (
+            '{"query_id": "q1", "matched": [[1]]}\n{"query_id": "q1", "matched": [[0]]}\n',
+            "query 'q1', document 1 has the labels 1 and 0; keep one",
+        ),
         ("", "the file holds no query"),
         (
             '{"query_id": "q1"}\n',
@@ -431,17 +442,19 @@ def test_a_broken_label_file_is_named_with_its_line(tmp_path: Path, content: str
 def test_labels_that_do_not_fit_are_refused():
     """Of no pair at hand, of one kind, of one query, contradicting; those left over are counted."""
     dataset, run, labels = labelled(3)
-    only = ["overlap"]
+    only, grades = ["overlap"], labels.of_gold
+
+    def calibrated(labels: dict[Any, float]) -> Any:
+        return calibrate(dataset, by_place(labels), run, only=only)
+
     with pytest.raises(DataError, match="none of the 1 labels is of a retrieved document"):
-        calibrate(dataset, [Label(1, "q1", rank=99, gold=1)], run, only=only)
+        calibrated({("q1", 99, 1): 1})
     with pytest.raises(DataError, match="every pair is labelled a match"):
-        calibrate(dataset, [each for each in labels if each.grade], run, only=only)
+        calibrated({key: grade for key, grade in grades.items() if grade})
     with pytest.raises(DataError, match="of one query"):
-        calibrate(dataset, [each for each in labels if each.query_id == "q1"], run, only=only)
-    with pytest.raises(DataError, match="rank 1 is labelled twice"):
-        calibrate(dataset, [*labels, Label(0, "q1", rank=1, gold=1)], run, only=only)
-    more = [*labels, Label(1, "no such query", rank=1), Label(1, "q1", doc_id="no such document")]
-    assert calibrate(dataset, more, run, only=only).n_unused == 2
+        calibrated({key: grade for key, grade in grades.items() if key[0] == "q1"})
+    more = {**grades, ("no such query", 1, None): 1, ("q1", "no such document", None): 1}
+    assert calibrated(more).n_unused == 2
 
 
 @pytest.mark.parametrize("by", ["doc_id", "rank"])
@@ -457,13 +470,13 @@ def test_a_document_that_a_list_repeats_is_one_pair(by: str):
             {"text": text} | ({"id": own} if by == "doc_id" else {})
             for own, text in zip(ids, texts)
         ]
-        labels = [
-            Label(float(own == "d1"), query, **{by: own if by == "doc_id" else rank})
+        labels = {
+            (query, own if by == "doc_id" else rank, None): float(own == "d1")
             for query in gold
             for rank, own in enumerate(ids[:n], start=1)
-        ]
-        labels = list(dict.fromkeys(labels))
-        return calibrate(gold, labels, dict.fromkeys(gold, docs[:n]), only=["text", "overlap"])
+        }
+        lists = dict.fromkeys(gold, docs[:n])
+        return calibrate(gold, by_place(labels), lists, only=["text", "overlap"])
 
     assert (calibrated(4).n_pairs, calibrated(4).n_matches) == (8, 4)
     assert calibrated(4).to_dict() == calibrated(2).to_dict()
@@ -474,19 +487,16 @@ def test_a_gold_item_that_a_question_repeats_is_one_pair():
     items = (Gold("g", "a b"), Gold("g", "a b"), Gold("g", "a b", alternatives=(Doc("h", "c"),)))
     dataset = GoldDataset(tuple(Query(own, gold=items) for own in ("q1", "q2")))
     run = {own: [{"id": "d", "text": "a b"}, {"id": "e", "text": "x"}] for own in ("q1", "q2")}
-    labels = [
-        Label(float(rank == 1), own, rank=rank, gold=gold)
-        for own in run
-        for rank in (1, 2)
-        for gold in (1, 2, 3)
-    ]
-    assert calibrate(dataset, labels, run, only=["text"]).n_pairs == 8
+    labels = {
+        (own, rank, gold): float(rank == 1) for own in run for rank in (1, 2) for gold in (1, 2, 3)
+    }
+    assert calibrate(dataset, by_place(labels), run, only=["text"]).n_pairs == 8
 
 
 def test_labels_of_a_repeated_document_that_differ():
     """One of an id is refused with both ranks; without ids the words may stand in two places."""
     gold = {"q1": ["a b"], "q2": ["a b"]}
-    labels = [Label(rank % 2, own, rank=rank, gold=1) for own in gold for rank in (1, 2)]
+    labels = by_place({(own, rank, 1): rank % 2 for own in gold for rank in (1, 2)})
     doc = {"id": "d", "text": "a b"}
     named = {query: [doc, doc] for query in gold}
     with pytest.raises(DataError, match=r"'q1', rank 2 is labelled twice \(it repeats rank 1\)"):
@@ -541,6 +551,18 @@ def test_human_labels_of_relevance_in_a_store(tmp_path: Path):
     assert found.chosen.apparent == 1.0
 
 
+def test_people_label_documents_without_ids(tmp_path: Path):
+    """By the name that a store gives a text, in place of the judge's grade of it."""
+    dataset = GoldDataset.from_documents([["a b c"], ["d e f"]], queries=["one?", "two?"])
+    run = Run.from_documents([["a b c", "x y z"], ["d e f", "u v w"]])
+    judge = Judge(ScriptedClient([0, 0, 3, 0]), store=tmp_path / "judged.sqlite", concurrency=1)
+    evaluate(dataset, run, match={"method": "llm", "judge": judge, "mode": "relevance"})
+    with Store(tmp_path / "judged.sqlite") as opened:
+        opened.add_labels([("q1", document_name(Doc(text="a b c")), 3)], origin="people")
+    found = calibrate(dataset, tmp_path / "judged.sqlite", run, only=["rouge1"])
+    assert (found.n_pairs, found.n_matches, found.n_unused) == (4, 2, 0)
+
+
 def test_an_alternative_that_is_supported_is_enough(tmp_path: Path):
     """A store grades each text of a gold item; one that is carried makes the pair a match."""
     gold = [
@@ -592,7 +614,7 @@ def test_a_label_of_a_document_is_of_gold_that_is_relevant():
         )
     )
     run = Run.from_documents({f"q{at}": [f"a b c {at}", f"x y z {at}"] for at in range(3)})
-    labels = [Label(float(rank == 1), f"q{at}", rank=rank) for at in range(3) for rank in (1, 2)]
+    labels = by_place({(f"q{at}", rank, None): rank == 1 for at in range(3) for rank in (1, 2)})
     found = calibrate(dataset, labels, run, only=["rouge1"])
     assert found.chosen.agreement.value == 1.0
 

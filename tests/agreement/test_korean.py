@@ -7,7 +7,7 @@ import re
 import pytest
 
 from kragx import GoldDataset, Run, agree
-from kragx.agreement import Label, correct, probe
+from kragx.agreement import correct, probe
 from kragx.judging import Failure, Judge
 from kragx.testing import ScriptedClient
 from tests.thoroughness import some
@@ -38,8 +38,7 @@ def test_labels():
     few = {query: HUMAN[query] for query in list(HUMAN)[:12]}
     assert english(agree(HUMAN, JUDGE, runs=RUNS, resamples=50)) == []
     assert english(agree({"q": {"a": 1, "b": 7}}, {"q": {"a": 1, "c": 1}}, scale="0-3")) == []
-    twice = [Label(1, "q", doc_id="a"), Label(1, "q", doc_id="a"), Label(7, "q", doc_id="b")]
-    shown = agree(twice, {"q": {"a": 1}}, scale="0-3").to_text(language="ko")
+    shown = agree({"q": {"a": 1, "b": 7}}, {"q": {"a": 1}}, scale="0-3").to_text(language="ko")
     assert "사람 q b 7" in shown
     assert "human" not in shown
     assert english(correct(few, JUDGE, RUNS, metrics=["ndcg@2"], least=5)) == []

@@ -47,14 +47,6 @@ def test_rare_grades_and_all_ranks_are_drawn():
     assert len({each.query_id for each in drawn}) >= 18
 
 
-def test_equal_chances():
-    """Not stratified, rare grades stay rare."""
-    pool = {each.ids: each for each in candidates(100)}
-    drawn = draw(list(pool.values()), 200, stratified=False).items
-    counts = Counter(pool[each.ids].grade for each in drawn)
-    assert 8 <= counts[3] <= 35
-
-
 def test_whole_queries():
     """Whole queries hold every pair of each, one query after the other."""
     sample = draw(candidates(), queries=4)

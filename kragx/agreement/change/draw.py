@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import operator
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import chain
 from math import fsum
 from pathlib import Path
 from typing import Any, Self
@@ -28,6 +30,9 @@ from kragx.metrics import Floats, parse
 
 Relevance = Mapping[str, bool]
 """Whether documents are relevant, by their names; who is missing is not known."""
+
+Credits = Mapping[str, tuple[float, float]]
+"""What each document is worth in an old list and a new one."""
 
 _FIRST = ("hit_rate", "mrr")  # of the first relevant document alone
 _POOLED = ("recall", "ndcg")  # over all that is relevant: of what is known, that is
@@ -97,86 +102,70 @@ class LabelledMetric:
             return sum(map(self.credit, range(1, 1 + min(n_relevant, self.k)))) or 1.0
         return float(n_relevant or 1)
 
-    def __str__(self) -> str:
-        return f"{self.name}@{self.k}"
+    def credits(self, old: Sequence[str], new: Sequence[str]) -> Credits:
+        """What each document is worth in the old list and the new, by the better of its ranks.
 
-
-@dataclass(frozen=True)
-class TwoLists:
-    """What two versions retrieved for a question.
-
-    Attributes:
-        metric: what they are compared by.
-        old, new: the names of their documents; the same name is the same document. One that is
-            repeated keeps its rank and counts once.
-    """
-
-    metric: LabelledMetric
-    old: tuple[str, ...]
-    new: tuple[str, ...]
-
-    @cached_property
-    def credits(self) -> dict[str, tuple[float, float]]:
-        """What each document is worth in the old list and the new, by the better of its ranks."""
-        k, credit = self.metric.k, self.metric.credit
+        Those within the cut-off, by the better of their ranks; one that is repeated keeps its rank
+        and counts once.
+        """
         # Backwards, so that of a repeated document the first rank is left.
-        old, new = (
-            {doc: rank for rank, doc in reversed([*enumerate(docs[:k], 1)])}
-            for docs in (self.old, self.new)
+        in_old, in_new = (
+            {doc: rank for rank, doc in reversed([*enumerate(docs[: self.k], 1)])}
+            for docs in (old, new)
         )
-        documents = sorted(old | new, key=lambda doc: (min(old.get(doc, k), new.get(doc, k)), doc))
-        return {doc: (credit(old.get(doc)), credit(new.get(doc))) for doc in documents}
+        ranks = {doc: (in_old.get(doc), in_new.get(doc)) for doc in in_old | in_new}
+        order = sorted(ranks, key=lambda doc: (min(filter(None, ranks[doc])), doc))
+        return {doc: (self.credit(ranks[doc][0]), self.credit(ranks[doc][1])) for doc in order}
 
-    @property
-    def documents(self) -> tuple[str, ...]:
-        """Those within the cut-off, by the better of their ranks."""
-        return tuple(self.credits)
-
-    def wanted(self, labels: Relevance) -> tuple[str, ...]:
+    def wanted(self, worth: Credits, labels: Relevance) -> tuple[str, ...]:
         """The documents to be labelled next; none where no label can change the difference.
 
         What came or went comes first; what stayed follows where that leaves the difference open.
         Where the first relevant document decides alone they are asked for one by one.
         """
-        low, high = self.bounds(labels)
+        low, high = self.bounds(worth, labels)
         if low == high:
             return ()
-        unknown = {doc: pair for doc, pair in self.credits.items() if doc not in labels}
-        if self.metric.name not in _FIRST:
+        unknown = {doc: pair for doc, pair in worth.items() if doc not in labels}
+        if self.name not in _FIRST:
             return tuple(doc for doc, (old, new) in unknown.items() if old != new) or (*unknown,)
-        best = self._best(labels)
+        best = _best(worth, labels)
         telling = [doc for doc, pair in unknown.items() if any(map(operator.gt, pair, best))]
-        if self.metric.name == "mrr":
+        if self.name == "mrr":
             return tuple(telling[:1])
         return tuple([doc for doc in telling if 0.0 in unknown[doc]] or telling[:1])
 
-    def _best(self, labels: Relevance) -> tuple[float, float]:
-        """The credit of the first relevant document that is known, in either list."""
-        relevant = [pair for doc, pair in self.credits.items() if labels.get(doc)]
-        old, new = map(max, zip((0.0, 0.0), *relevant))
-        return old, new
-
-    def bounds(self, labels: Relevance) -> tuple[float, float]:
+    def bounds(self, worth: Credits, labels: Relevance) -> tuple[float, float]:
         """The least and the greatest difference, new minus old, that the unknown labels leave.
 
         They are alike where no label can change it.
         """
-        unknown = [pair for doc, pair in self.credits.items() if doc not in labels]
-        if self.metric.name in _FIRST:
+        unknown = [pair for doc, pair in worth.items() if doc not in labels]
+        if self.name in _FIRST:
             # One relevant document more makes either extreme: the one that is a list's first.
-            best_old, best_new = self._best(labels)
+            best_old, best_new = _best(worth, labels)
             values = [max(best_new, new) - max(best_old, old) for old, new in [(0, 0), *unknown]]
             return min(values), max(values)
-        relevant = [new - old for doc, (old, new) in self.credits.items() if labels.get(doc)]
+        relevant = [new - old for doc, (old, new) in worth.items() if labels.get(doc)]
         gains = sorted(new - old for old, new in unknown)
         # However many of the unknown are relevant: at the worst those that gain least, at the best
         # those that gain most.
         n_relevant = range(len(relevant), len(relevant) + len(gains) + 1)
-        wholes = [self.metric.whole(n) for n in n_relevant]
+        wholes = [self.whole(n) for n in n_relevant]
         sums = (sum(relevant) + np.cumsum([0.0, *order]) for order in (gains, gains[::-1]))
         lowest, highest = (totals / wholes for totals in sums)
         low, high = float(lowest.min()), float(highest.max())
         return (low, high) if high - low > 1e-12 else (low, low)
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.k}"
+
+
+def _best(worth: Credits, labels: Relevance) -> tuple[float, float]:
+    """The credit of the first relevant document that is known, in either list."""
+    relevant = [pair for doc, pair in worth.items() if labels.get(doc)]
+    old, new = map(max, zip((0.0, 0.0), *relevant))
+    return old, new
 
 
 @dataclass(frozen=True)
@@ -197,10 +186,6 @@ class LotQuestion:
     new: tuple[str, ...]
     most: float = 0.0
     chance: float = 0.0
-
-    def lists(self, metric: LabelledMetric) -> TwoLists:
-        """Both lists, as a metric sees them."""
-        return TwoLists(metric, self.old, self.new)
 
 
 @dataclass(frozen=True)
@@ -277,14 +262,13 @@ def draw_lot(
                 remedy="there is nothing to label; see why it did not answer",
                 name=getattr(diff, side),
             )
-    names = _Names(diff, metric.k)
-    pairs = [(diffed, names.question(diffed)) for diffed in diff.questions if diffed.is_known]
+    pairs, docs = _named(diff, metric.k)
     questions: list[LotQuestion] = []
     names_to_read = set[str]()
     digest = hashlib.sha256()
     for diffed, question in pairs:
-        lists = question.lists(metric)
-        size = question.weight * max(map(abs, lists.bounds({})))
+        worth = metric.credits(question.old, question.new)
+        size = question.weight * max(map(abs, metric.bounds(worth, {})))
         texts: list[str | None] = []
         if size:  # else no label can change a difference of 0
             if not diffed.query.text:
@@ -294,8 +278,8 @@ def draw_lot(
                     id=question.query_id,
                 )
             questions.append(replace(question, most=size))
-            names_to_read.update(lists.documents)
-            texts = [diffed.query.text, *(names.docs[doc].text for doc in lists.documents)]
+            names_to_read.update(worth)
+            texts = [diffed.query.text, *(docs[doc].text for doc in worth)]
         digest.update(canonical_json([*vars(question).values(), *texts]).encode())
     asks = fsum(question.weight for _, question in pairs)
     all_asks = fsum(question.weight for question in diff.questions)
@@ -312,7 +296,7 @@ def draw_lot(
         tuple(_in_order(questions, seed)),
         digest.hexdigest()[:16],
     )
-    return lot, names.documents(names_to_read)
+    return lot, _readable(docs, names_to_read)
 
 
 def _in_order(questions: Sequence[LotQuestion], seed: int) -> Iterator[LotQuestion]:
@@ -325,51 +309,51 @@ def _in_order(questions: Sequence[LotQuestion], seed: int) -> Iterator[LotQuesti
         yield replace(questions[place], chance=float(min(1.0, sizes[place] / total)))
 
 
-class _Names:
-    """Names of the documents of a `ListDiff`: the same for the same, and nothing that tells a side.
+def _named(diff: ListDiff, k: int) -> tuple[list[tuple[QuestionDiff, LotQuestion]], dict[str, Doc]]:
+    """The questions with two lists, down to a rank with their documents by name; and the documents.
 
-    Where ids do not meet, or one stands for several texts, a hash of id and text is the name, as
-    ids may tell a chunking.
+    Names are the same for the same, and tell no side: where ids do not meet, or one stands for
+    several texts, a hash of id and text is the name, as ids may tell a chunking.
     """
+    lists = [[(docs or ())[:k] for docs in (diffed.old, diffed.new)] for diffed in diff.questions]
+    texts: defaultdict[str | None, set[str | None]] = defaultdict(set)
+    for doc in chain.from_iterable(chain.from_iterable(lists)):
+        texts[doc.id].add(composed(doc.text))
+    docs_by_name: dict[str, Doc] = {}
 
-    def __init__(self, diff: ListDiff, k: int) -> None:
-        self._by_id, self._k = diff.is_exact, k
-        self.docs: dict[str, Doc] = {}
-        texts: dict[str | None, set[str | None]] = {}
-        for question in diff.questions:
-            for doc in (*(question.old or ())[:k], *(question.new or ())[:k]):
-                texts.setdefault(doc.id, set()).add(composed(doc.text))
-        self._ambiguous = {name for name, of_id in texts.items() if name and len(of_id) > 1}
+    def named(docs: Iterable[Doc]) -> tuple[str, ...]:
+        names: list[str] = []
+        for doc in docs:
+            text = composed(doc.text)
+            if diff.is_exact and (not doc.id or len(texts[doc.id]) == 1):
+                names.append(document_name(replace(doc, text=text)))
+            else:
+                names.append(f"text-{key_of(canonical_json([doc.id, text]))[:16]}")
+            docs_by_name.setdefault(names[-1], doc)
+        return tuple(names)
 
-    def name(self, doc: Doc) -> str:
-        """The name of a document."""
-        text = composed(doc.text)
-        if self._by_id and doc.id not in self._ambiguous:
-            name = document_name(replace(doc, text=text))
-        else:
-            name = f"text-{key_of(canonical_json([doc.id, text]))[:16]}"
-        self.docs.setdefault(name, doc)
-        return name
+    pairs = [
+        (diffed, LotQuestion(diffed.query.id, diffed.weight, named(old), named(new)))
+        for diffed, (old, new) in zip(diff.questions, lists)
+        if diffed.is_known
+    ]
+    return pairs, docs_by_name
 
-    def question(self, diff: QuestionDiff) -> LotQuestion:
-        """A question with its documents by name."""
-        old, new = (tuple(map(self.name, (docs or ())[: self._k])) for docs in (diff.old, diff.new))
-        return LotQuestion(diff.query.id, diff.weight, old, new)
 
-    def documents(self, names: Iterable[str]) -> dict[str, Doc]:
-        """The documents of some names, as people read them.
+def _readable(docs: Mapping[str, Doc], names: Iterable[str]) -> dict[str, Doc]:
+    """The documents of some names, as people read them.
 
-        Raises:
-            DataError: one has no text.
-        """
-        docs = {name: self.docs[name] for name in sorted(names)}
-        for name, doc in docs.items():
-            if doc.text is None:
-                raise DataError(
-                    "the document {name!r} has no text to read",
-                    remedy="compare results files that have texts",
-                    name=name,
-                )
-            title = (doc.metadata or {}).get("title")
-            docs[name] = Doc(name, doc.text, {"title": title} if title else {})
-        return docs
+    Raises:
+        DataError: one has no text.
+    """
+    readable: dict[str, Doc] = {}
+    for name in sorted(names):
+        if docs[name].text is None:
+            raise DataError(
+                "the document {name!r} has no text to read",
+                remedy="compare results files that have texts",
+                name=name,
+            )
+        title = (docs[name].metadata or {}).get("title")
+        readable[name] = Doc(name, docs[name].text, {"title": title} if title else {})
+    return readable

@@ -117,34 +117,43 @@ class LabelledDifference(Result):
                     share=percent(self.open_share),
                 )
             )
-        remarks = {
-            message(
-                "relevant is a grade of {cut} or more", cut=self.relevant_from
-            ): self.relevant_from is not None,
-            message(
-                "questions put off, which count at their worst on either side: {n}",
-                n=counts["n_put_off"],
-            ): counts["n_put_off"] > 0,
-            message(
-                "{metric} is relative to what is known to be relevant (pool {pool})",
-                metric=self.metric,
-                pool=self.pool,
-            ): self.pool is not None,
-        }
-        yield from (Line(text) for text, holds in remarks.items() if holds)
-        cautions = {
-            message(
-                "questions left out, as they do not have two lists: {n}, {share} of all that is "
-                "asked",
-                n=counts["n_left_out"],
-                share=percent(self.left_out_share),
-            ): counts["n_left_out"] > 0,
-            message(
-                "these questions were drawn from more, of which this interval knows nothing; lists "
-                "need no labels, so compare all that were asked"
-            ): self.is_sample,
-        }
-        yield from (warning(text) for text, holds in cautions.items() if holds)
+        yield from self._remarks()
+
+    def _remarks(self) -> Iterator[Part]:
+        counts = self.counts
+        if self.relevant_from is not None:
+            yield Line(message("relevant is a grade of {cut} or more", cut=self.relevant_from))
+        if counts["n_put_off"]:
+            yield Line(
+                message(
+                    "questions put off, which count at their worst on either side: {n}",
+                    n=counts["n_put_off"],
+                )
+            )
+        if self.pool is not None:
+            yield Line(
+                message(
+                    "{metric} is relative to what is known to be relevant (pool {pool})",
+                    metric=self.metric,
+                    pool=self.pool,
+                )
+            )
+        if counts["n_left_out"]:
+            yield warning(
+                message(
+                    "questions left out, as they do not have two lists: {n}, {share} of all that "
+                    "is asked",
+                    n=counts["n_left_out"],
+                    share=percent(self.left_out_share),
+                )
+            )
+        if self.is_sample:
+            yield warning(
+                message(
+                    "these questions were drawn from more, of which this interval knows nothing; "
+                    "lists need no labels, so compare all that were asked"
+                )
+            )
 
     @property
     def text(self) -> str:
@@ -183,7 +192,9 @@ class Ledger:
 
     def __init__(self, lot: Lot) -> None:
         self.lot = lot
-        self._lists = [question.lists(lot.metric) for question in lot.questions]
+        self._credits = [
+            lot.metric.credits(question.old, question.new) for question in lot.questions
+        ]
         self._labels: list[Relevance] = [{} for _ in lot.questions]
         self._low, self._high = -lot.most, lot.most.copy()
         for place in range(len(lot.questions)):
@@ -191,13 +202,14 @@ class Ledger:
 
     def take(self, place: int, labels: Relevance) -> None:
         """Note all labels of the question at a place of the order."""
-        weight, bounds = self.lot.questions[place].weight, self._lists[place].bounds(labels)
+        weight = self.lot.questions[place].weight
+        bounds = self.lot.metric.bounds(self._credits[place], labels)
         self._labels[place] = labels
         self._low[place], self._high[place] = (weight * bound for bound in bounds)
 
     def wanted(self, place: int) -> tuple[str, ...]:
         """The documents of a question that are to be labelled next."""
-        return self._lists[place].wanted(self._labels[place])
+        return self.lot.metric.wanted(self._credits[place], self._labels[place])
 
     @property
     def is_settled(self) -> Bools:

@@ -56,9 +56,6 @@ def label(
         ),
     ] = None,
     depth: Annotated[int, typer.Option(help="How far down the lists to draw from.")] = 10,
-    simple: Annotated[
-        bool, typer.Option("--simple", help="Draw with equal chances, not stratified.")
-    ] = False,
     scale: Annotated[
         str | None,
         typer.Option(help="The labels there are (default: 0-3); kept with the sample."),
@@ -122,7 +119,6 @@ def label(
             candidates,
             pairs,
             queries=queries,
-            stratified=not simple,
             asks=question,
             seed=seed,
             weights=weights,

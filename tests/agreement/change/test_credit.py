@@ -1,18 +1,42 @@
 """Which labels the difference of two lists needs, and what it can be without them."""
 
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from kragx import evaluate
-from kragx.agreement.change.draw import LABELLED, LabelledMetric, TwoLists
+from kragx.agreement.change.draw import LABELLED, LabelledMetric
 from kragx.data import Doc
 from kragx.errors import UsageError
 from tests.thoroughness import all_cases
 
 NAMES = "abcdefg"
+
+
+class TwoLists(NamedTuple):
+    """Two lists, and the metric whose difference is wanted."""
+
+    metric: LabelledMetric
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+    @property
+    def documents(self):
+        """Those within the cut-off."""
+        return tuple(self.metric.credits(self.old, self.new))
+
+    def wanted(self, labels):
+        """What is to be labelled next."""
+        return self.metric.wanted(self.metric.credits(self.old, self.new), labels)
+
+    def bounds(self, labels):
+        """Between what the difference lies."""
+        return self.metric.bounds(self.metric.credits(self.old, self.new), labels)
+
+
 lists = st.lists(st.sampled_from(NAMES), max_size=4)
 
 
