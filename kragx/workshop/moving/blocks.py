@@ -26,6 +26,7 @@ from kragx.workshop.folder.places import origin_of
 Codes = NDArray[np.uint32]
 Hashes = NDArray[np.uint64]
 Bools = NDArray[np.bool_]
+Characters = NDArray[np.int32]
 
 GRAM = 16
 """Letters in a row by which texts are looked up: four words, or five of Korean."""
@@ -35,6 +36,7 @@ MANY = 255
 
 _UNKNOWN = 0xFFFFFFFF
 _MOST = 1 << 24  # grams that are all counted: those of 25,000 chunks
+_SLOT = np.uint64(36)  # bits of a hash that do not count for its slot
 _BASE, _MIX = 0x9E3779B97F4A7C15, np.uint64(0xD6E8FEB86659FD93)
 _MARKS = "\u0300-\u036f\u1160-\u11ff\u3099\u309a"
 _CLUSTER = re.compile(rf"(?s).[{_MARKS}]*")
@@ -51,54 +53,35 @@ class LetterStream(NamedTuple):
 
     codes: Codes
     start: Ints
-    place: NDArray[np.int32]
-
-    def of(self, row: int) -> Codes:
-        """The letters of one text."""
-        return self.codes[self.start[row] : self.start[row + 1]]
-
-    def places(self, row: int) -> NDArray[np.int32]:
-        """The characters of one text where its letters stand."""
-        return self.place[self.start[row] : self.start[row + 1]]
+    place: Characters
 
 
 def letters(texts: Sequence[str]) -> LetterStream:
     """The letters of texts."""
-    composed = {
-        row: _composed(text)
-        for row, text in enumerate(texts)
-        if not (text.isascii() or unicodedata.is_normalized("NFC", text))
-    }
-    if composed:
-        texts = [composed[row][0] if row in composed else text for row, text in enumerate(texts)]
-    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-    begin = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    texts = [
+        text
+        if text.isascii() or unicodedata.is_normalized("NFC", text)
+        else _CLUSTER.sub(_composed, text)
+        for text in texts
+    ]
+    begin = np.cumsum([0, *map(len, texts)], dtype=np.int64)
     # One code point is four bytes there, lone surrogates too, so bytes can be read as an array.
-    raw = "".join(texts).encode("utf-32-le", "surrogatepass")
-    codes = np.frombuffer(raw, np.uint32)
+    codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
     table = _table()
     folded = table[codes]
     if new := np.unique(codes[folded == _UNKNOWN]).tolist():
         table[new] = [*map(_folded, new)]
         folded = table[codes]
-    letters = np.flatnonzero(folded)
-    start = np.searchsorted(letters, begin)
-    place = (letters - np.repeat(begin[:-1], np.diff(start))).astype(np.int32)
-    for row, (_, origin) in composed.items():
-        span = slice(start[row], start[row + 1])
-        place[span] = origin[place[span]]
-    return LetterStream(folded[letters], start, place)
+    places = np.flatnonzero(folded)
+    start = np.searchsorted(places, begin)
+    place = (places - np.repeat(begin[:-1], np.diff(start))).astype(np.int32)
+    return LetterStream(folded[places], start, place)
 
 
-def _composed(text: str) -> tuple[str, NDArray[np.int32]]:
-    """A text in NFC, and for each of its characters the place that it comes from."""
-    parts: list[str] = []
-    origin: list[int] = []
-    for cluster in _CLUSTER.finditer(text):
-        part = unicodedata.normalize("NFC", cluster[0])
-        parts.append(part)
-        origin += [cluster.start()] * len(part)
-    return "".join(parts), np.array(origin, np.int32)
+def _composed(cluster: re.Match[str]) -> str:
+    """A character with its marks in NFC, as long as before, so that others keep their places."""
+    size = len(cluster[0])
+    return unicodedata.normalize("NFC", cluster[0])[:size].ljust(size)
 
 
 @cache
@@ -113,6 +96,11 @@ def _folded(code: int) -> int:
         return 0
     folded = unicodedata.normalize("NFKC", char).casefold()
     return ord(folded) if len(folded) == 1 and folded.isalnum() else code
+
+
+def as_string(codes: Codes) -> str:
+    """Letters as a string, in which others can be searched for."""
+    return codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
 
 def grams(codes: Codes, size: int = GRAM) -> Hashes:
@@ -137,7 +125,7 @@ def whole_grams(codes: Codes, size: int = GRAM) -> Hashes:
     return grams(codes, size)[: max(0, len(codes) - size + 1)]
 
 
-class Known:
+class GramCounts:
     """How often grams of a corpus stand in it.
 
     Attributes:
@@ -157,7 +145,7 @@ class Known:
         """Count grams."""
         # Slots are distinct here: an addition by index would count one that stands there twice
         # once.
-        slots, times = np.unique(_slots(hashes[self.sampled(hashes)]), return_counts=True)
+        slots, times = np.unique(hashes[self.sampled(hashes)] >> _SLOT, return_counts=True)
         self.times[slots] = np.minimum(self.times[slots] + times, MANY)
         self._n += len(slots)
         if self._n > _MOST:
@@ -165,15 +153,11 @@ class Known:
 
     def of(self, hashes: Hashes) -> NDArray[np.uint8]:
         """How often each of some grams stands there, up to `MANY` (of a few, too often)."""
-        return self.times[_slots(hashes)]
+        return np.asarray(self.times[hashes >> _SLOT])
 
     def sampled(self, hashes: Hashes) -> Bools:
         """Which grams are counted: the same ones in every text."""
         return np.asarray((hashes & np.uint64(self.step - 1)) == 0)
-
-
-def _slots(hashes: Hashes) -> Ints:
-    return (hashes >> np.uint64(36)).astype(np.int64)
 
 
 BLOCK = 1 << 20
@@ -190,79 +174,63 @@ class Block:
     Attributes:
         docs: a row each.
         interior: the rows that are this block's alone.
-        first: which chunk of the corpus the first row is.
-        begin: where in the corpus its stream begins, in letters.
-        letters: of their texts.
         stream: the letters of the text that they were cut from: overlaps stand there once.
         row, end: where in it each row begins and ends.
-        overlap: how many letters each row has in common with the end of the row before.
-        hashes: of the grams of the stream.
-        is_text: which of its letters begin a gram, as none reaches from source to source.
+        fresh: where in it the letters begin that a row has not in common with the row before, and
+            where the stream ends.
         bounds: where in it sources begin, and where the last one ends.
+        hashes: of the grams of the stream; 0 where one would reach from source to source.
     """
 
     docs: list[Doc]
     interior: range
-    first: int
-    begin: int
-    letters: LetterStream
     stream: Codes
     row: Ints
     end: Ints
-    overlap: Ints
-    hashes: Hashes
-    is_text: Bools
+    fresh: Ints
     bounds: Ints
+    hashes: Hashes
 
     @property
     def interior_letters(self) -> slice:
         """What of the stream stands in the own rows, and not in the row before as well."""
-        begins = np.append(self.row + self.overlap, len(self.stream))
-        return slice(*begins[[self.interior.start, self.interior.stop]].tolist())
+        return slice(*self.fresh[[self.interior.start, self.interior.stop]].tolist())
 
-    def new_grams(self) -> Hashes:
-        """The hashes of the grams that begin there."""
-        return self.hashes[self.interior_letters][self.is_text[self.interior_letters]]
-
-    def rows(self, begin: int, end: int) -> tuple[int, int]:
-        """The first row that has some of a stretch of the stream, and the one behind the last."""
+    def rows(self, begin: int, end: int) -> range:
+        """The rows that have some of a stretch of the stream."""
         first, last = np.searchsorted(self.end, begin, side="right"), np.searchsorted(self.row, end)
-        return int(first), int(last)
+        return range(int(first), int(last))
 
-    def source(self, begin: int, end: int) -> tuple[int, int]:
-        """Where the source begins and ends that a stretch of the stream is of."""
-        first = np.searchsorted(self.bounds, begin, side="right") - 1
-        last = min(int(np.searchsorted(self.bounds, max(end, begin + 1))), len(self.bounds) - 1)
-        return int(self.bounds[first]), int(self.bounds[last])
+    def source(self, place: int) -> tuple[int, int]:
+        """Where the source begins and ends that a letter of the stream is of."""
+        number = min(int(np.searchsorted(self.bounds, place, side="right")), len(self.bounds) - 1)
+        return int(self.bounds[number - 1]), int(self.bounds[number])
 
 
 def blocks(
-    docs: Iterable[Doc], size: int = BLOCK, margin: int = MARGIN, banners: set[str] | None = None
+    docs: Iterable[Doc], banners: set[str], size: int = BLOCK, margin: int = MARGIN
 ) -> Iterator[Block]:
     """The documents of a corpus in blocks, each with the neighbours of its first and last rows.
 
     Args:
         docs: in the order of the corpus.
-        size: characters of a block.
-        margin: characters of the neighbours on either side.
         banners: letters with which documents end and the next ones begin, as they are known from
             another corpus; those of this one are added.
+        size: characters of a block.
+        margin: characters of the neighbours on either side.
     """
-    banners = set() if banners is None else banners
     rows: list[Doc] = []
-    head = first = begin = n_characters = 0
+    head = n_characters = 0
     for doc in docs:
         rows.append(doc)
         n_characters += len(doc.text or "")
         if n_characters > size + margin and (end := _before(rows, len(rows), margin)) > head:
-            block = _block(rows, range(head, end), first, begin, banners)
-            yield block
+            yield _block(rows, range(head, end), banners)
             start = _before(rows, end, margin)
-            first, begin = first + start, begin + int(block.row[start])
             rows, head = rows[start:], end - start
             n_characters = sum(len(doc.text or "") for doc in rows[head:])
     if len(rows) > head:
-        yield _block(rows, range(head, len(rows)), first, begin, banners)
+        yield _block(rows, range(head, len(rows)), banners)
 
 
 def _before(rows: Sequence[Doc], end: int, margin: int) -> int:
@@ -273,43 +241,32 @@ def _before(rows: Sequence[Doc], end: int, margin: int) -> int:
     return end
 
 
-def _block(docs: list[Doc], interior: range, first: int, begin: int, banners: set[str]) -> Block:
-    of_texts = letters([doc.text or "" for doc in docs])
-    # The letters as strings, in which overlaps are searched for.
-    raw = of_texts.codes.astype("<u4").tobytes()
-    cuts = (4 * of_texts.start).tolist()
-    texts = [raw[a:b].decode("utf-32-le", "surrogatepass") for a, b in pairwise(cuts)]
-    sources = [origin_of(doc)[0] for doc in docs]
-    follows = [False, *(before == after for before, after in pairwise(sources))]
+def _block(docs: list[Doc], interior: range, banners: set[str]) -> Block:
+    codes, start, _ = letters([doc.text or "" for doc in docs])
+    string, sources = as_string(codes), [origin_of(doc)[0] for doc in docs]
+    texts = [string[first:last] for first, last in pairwise(start.tolist())]
+    follows = np.array([False, *(before == after for before, after in pairwise(sources))])
     overlap = np.array(_overlaps(texts, follows, banners), np.int64)
-    row = of_texts.start[:-1] - np.cumsum(overlap)
-    end = row + np.diff(of_texts.start)
-    # One more where an overlap begins and one less where it ends: the sums so far tell what is in
-    # one, without a loop over rows.
-    change = np.zeros(len(of_texts.codes) + 1, np.int64)
-    np.add.at(change, of_texts.start[:-1], overlap > 0)
-    np.add.at(change, of_texts.start[:-1] + overlap, -(overlap > 0).astype(np.int64))
-    stream = of_texts.codes[np.cumsum(change[:-1]) == 0]
-    bounds = np.append((row + overlap)[~np.array(follows)], len(stream))
-    is_text = np.ones(len(stream), bool)
+    sizes, row = np.diff(start), start[:-1] - np.cumsum(overlap)
+    number = np.arange(len(codes)) - np.repeat(start[:-1], sizes)
+    stream = codes[number >= np.repeat(overlap, sizes)]
+    fresh = np.append(row + overlap, len(stream))
+    bounds, hashes = fresh[~np.append(follows, False)], grams(stream)
     for bound in bounds.tolist():
-        is_text[max(0, bound - GRAM + 1) : bound] = False
-    return Block(
-        docs, interior, first, begin, of_texts, stream, row, end, overlap, grams(stream), is_text,
-        bounds,
-    )  # fmt: skip
+        hashes[max(0, bound - GRAM + 1) : bound] = 0
+    return Block(docs, interior, stream, row, row + sizes, fresh, bounds, hashes)
 
 
-def _overlaps(texts: Sequence[str], follows: Sequence[bool], banners: set[str]) -> list[int]:
+def _overlaps(texts: Sequence[str], follows: Iterable[bool], banners: set[str]) -> list[int]:
     """How many letters each text has in common with the end of the one before, as windows do.
 
     What several texts end and begin with alike is no overlap, but a banner of documents that follow
     on one another.
     """
-    overlaps = [""] * len(texts)
-    for row, (before, after) in enumerate(pairwise(texts), start=1):
-        if follows[row]:
-            overlaps[row] = after[: _overlap(before, after)]
+    overlaps = [
+        after[: _overlap(before, after)] if is_next else ""
+        for before, after, is_next in zip(["", *texts], texts, follows)
+    ]
     banners.update(text for text, times in Counter(overlaps).items() if times > 1)
     return [0 if text in banners else len(text) for text in overlaps]
 

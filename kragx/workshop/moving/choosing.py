@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from kragx.data import Doc
 from kragx.ground.printing import message
 from kragx.workshop.moving.blocks import GRAM, Bools
-from kragx.workshop.moving.places import Chunk, Place
+from kragx.workshop.moving.places import Piece, Place
 from kragx.workshop.moving.probes import FEWEST, GoldProbe
 
 Verdict = Literal["same", "moved", "merged", "split", "lost", "unsure"]
@@ -34,25 +34,22 @@ LARGER = 1.25
 _SAME = 0.97
 
 
-@dataclass
-class Piece:
-    """A part of a gold text.
+class GoldPart(NamedTuple):
+    """An item that gold becomes.
 
     Attributes:
-        place: the place that it is a part of.
-        chunks: those that hold it; any of them serves, the first before the others.
-        low, high: the part, in the letters of the gold text.
-        share: of its letters.
+        docs: any of them serves.
+        chunk_text: that of the chunk of the first one.
+        begin, end: its characters in it.
     """
 
-    place: Place
-    chunks: list[Chunk]
-    low: int
-    high: int
-    share: float
+    docs: list[Doc]
+    chunk_text: str = ""
+    begin: int = 0
+    end: int = 0
 
 
-@dataclass
+@dataclass(frozen=True)
 class MoveOption:
     """A gold item or an alternative on its way: what it was, and what became of it.
 
@@ -60,41 +57,29 @@ class MoveOption:
         probe: what was looked for.
         verdict: in a word.
         pieces: where it is; one if it is whole.
-        equal: which of its letters are there as they were.
         reason: why it is not known, or lost.
-        candidates: the chunks where it may be, with the share of its letters that each has.
+        candidates: the ids of the chunks where it may be, with the share of its letters in each.
         parts: what it becomes, an and of ors; made of the pieces by `rebuild`.
-        ends: for each part where in its first chunk it stands, in characters.
-        left_out: how many pieces are too small to be items.
         edited: the share of its words that are not there as they were; None if it is nowhere.
     """
 
     probe: GoldProbe
     verdict: Verdict
-    pieces: list[Piece] = field(default_factory=list)
-    equal: Bools = field(default_factory=lambda: np.empty(0, bool))
+    pieces: Sequence[Piece] = ()
     reason: str = ""
-    candidates: list[tuple[Chunk, float]] = field(default_factory=list)
-    parts: list[list[Doc]] = field(default_factory=list)
-    ends: list[tuple[int, int, Chunk]] = field(default_factory=list)
-    left_out: int = 0
+    candidates: dict[str, float] = field(default_factory=dict)
+    parts: Sequence[GoldPart] = ()
     edited: float | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether it is nowhere, or nobody knows where."""
+        """Whether it is left to a person."""
         return self.verdict in ("lost", "unsure")
 
-    def give_up(self, reason: str) -> None:
-        """Leave it to a person: its text stays in the gold set, without an id."""
-        if self.verdict != "lost":
-            self.verdict, self.reason = "unsure", reason
-            self.candidates = self.candidates or [
-                (chunk, piece.share) for piece in self.pieces for chunk in piece.chunks
-            ]
-        doc = self.probe.doc
-        marks = {"moved": self.verdict} | ({} if doc.id is None else {"old_id": doc.id})
-        self.parts, self.ends = [[Doc(None, self.probe.text, {**doc.metadata, **marks})]], []
+    @property
+    def equal(self) -> Bools:
+        """Which of its letters are there as they were."""
+        return np.asarray(np.any([piece.place.equal for piece in self.pieces], axis=0))
 
 
 def choose(probe: GoldProbe, places: list[Place], *, is_crowded: bool) -> MoveOption:
@@ -105,15 +90,12 @@ def choose(probe: GoldProbe, places: list[Place], *, is_crowded: bool) -> MoveOp
         places: where it may be.
         is_crowded: it stands in so many that not all were looked at.
     """
-    if probe.low == probe.high:
-        return MoveOption(probe, "unsure", reason=message("its text has no letters"))
-    if not places and len(probe.codes) < GRAM:
+    if probe.low == probe.high or (not places and len(probe.codes) < GRAM):
         short = message("its text is too short to be looked for")
         return MoveOption(probe, "unsure", reason=short)
     # Text that is common has few letters of its own.
     n_grams = max(0, probe.high - GRAM + 1 - probe.low) / probe.step
-    is_in_text = (probe.unique >= probe.low) & (probe.unique <= probe.high - GRAM)
-    is_common = bool(is_in_text.sum() < n_grams / 2)
+    is_common = len(probe.unique_in(probe.low, probe.high)) < n_grams / 2
     places = sorted(places, key=lambda place: (-place.weight, -place.share))
     candidates = [place for place in places if place.share >= (MUCH if place.is_framed else THERE)]
     if is_crowded and (candidates or not places):
@@ -128,14 +110,11 @@ def choose(probe: GoldProbe, places: list[Place], *, is_crowded: bool) -> MoveOp
         )
         return _unsure(probe, candidates, reason)
     # Of places that have the same text any serves, best one in a chunk.
-    choice = _whole_or_parts(selected[0])
-    for place in selected[1:]:
-        further = _whole_or_parts(place)
-        if len(choice.pieces) == len(further.pieces) == 1:
-            choice.pieces[0].chunks += further.pieces[0].chunks
-        elif len(further.pieces) == 1:
-            choice = further
-    return choice
+    options = [_whole_or_parts(place) for place in selected]
+    whole = [option for option in options if len(option.pieces) == 1]
+    for option in whole[1:]:
+        whole[0].pieces[0].chunks += option.pieces[0].chunks
+    return (whole or options)[0]
 
 
 def _own(probe: GoldProbe, candidates: list[Place], *, is_common: bool) -> list[Place]:
@@ -163,13 +142,14 @@ def _own(probe: GoldProbe, candidates: list[Place], *, is_common: bool) -> list[
 
 def _unsure(probe: GoldProbe, places: Sequence[Place], reason: str) -> MoveOption:
     """Not known: with the chunks where it may be, those with most of it first."""
-    shares: dict[Chunk, float] = {}
+    shares: dict[str, float] = {}
     for place in places:
         for chunk in place.chunks:
             if n_equal := place.n_equal(chunk):
-                shares[chunk] = max(shares.get(chunk, 0.0), n_equal / len(place.equal))
+                share = n_equal / (probe.high - probe.low)
+                shares[chunk.id] = max(shares.get(chunk.id, 0.0), share)
     ranked = sorted(shares.items(), key=lambda entry: -entry[1])
-    return MoveOption(probe, "unsure", reason=reason, candidates=ranked[:10])
+    return MoveOption(probe, "unsure", reason=reason, candidates=dict(ranked[:10]))
 
 
 def _in_parts(probe: GoldProbe, places: list[Place], *, is_common: bool) -> MoveOption:
@@ -179,81 +159,37 @@ def _in_parts(probe: GoldProbe, places: list[Place], *, is_common: bool) -> Move
     covered = np.sum([place.equal for place in places], axis=0)
     share = float((covered > 0).mean())
     if share < THERE:
-        choice = _unsure(probe, places, message("{share:.0%} of its letters are left", share=share))
-        choice.verdict = "lost" if share < GONE else choice.verdict
-        return choice
+        option = _unsure(probe, places, message("{share:.0%} of its letters are left", share=share))
+        return replace(option, verdict="lost") if share < GONE else option
     places = [place for place in places if place.is_known]
     is_known = np.any([place.equal for place in places], axis=0)
     if is_common or (covered > 1).mean() > 0.1 or is_known.mean() < THERE:
         return _unsure(probe, places, message("its parts stand in several places"))
     for place in places:
         place.narrow()
-    pieces = [piece for place in places for piece in _pieces(place)]
-    return _choice_of(probe, pieces, covered > 0)
+    return _split(probe, [piece for place in places for piece in place.pieces()])
 
 
 def _whole_or_parts(place: Place) -> MoveOption:
     """Where a gold text is, at a place that is its own."""
-    pieces = _pieces(place)
-    doubtful = [piece for piece in pieces if _may_be_beside(piece)]
-    if any(piece.share >= SLIVER * len(place.equal) for piece in doubtful):
+    probe, n = place.probe, place.probe.high - place.probe.low
+    pieces = place.pieces()
+    doubtful = [piece for piece in pieces if place.may_be_beside(piece)]
+    if any(piece.share >= SLIVER * n for piece in doubtful):
         edited = message("of what was edited at its end nobody knows the chunk")
-        return _unsure(place.probe, [place], edited)
+        return _unsure(probe, [place], edited)
     pieces = [piece for piece in pieces if piece not in doubtful]
     if len(pieces) > 1:
-        return _choice_of(place.probe, pieces, place.equal)
+        return _split(probe, pieces)
     (piece,) = pieces
-    piece.low, piece.high, piece.share = 0, len(place.equal), 1.0
-    is_larger = piece.chunks[0].size > LARGER * max(place.probe.size, 1)
-    verdict: Verdict = "merged" if is_larger else "moved"
-    return MoveOption(place.probe, verdict, pieces, place.equal)
+    piece.low, piece.high, piece.share = 0, n, 1.0
+    chunk = piece.chunks[0]
+    is_larger = chunk.end - chunk.begin > LARGER * max(probe.size, 1)
+    return MoveOption(probe, "merged" if is_larger else "moved", pieces)
 
 
-def _choice_of(probe: GoldProbe, pieces: list[Piece], equal: Bools) -> MoveOption:
+def _split(probe: GoldProbe, pieces: Sequence[Piece]) -> MoveOption:
     total = sum(piece.share for piece in pieces)
     for piece in pieces:
         piece.share /= total
-    return MoveOption(probe, "split", pieces, equal)
-
-
-def _pieces(place: Place) -> list[Piece]:
-    """The parts of a gold text, each in the chunk that has most of what is left."""
-    pieces: list[Piece] = []
-    begin = place.begin
-    # Chunks lie beside one another: at each letter of the corpus there is one.
-    while begin < place.end:
-        holding = [chunk for chunk in place.chunks if chunk.place <= begin < chunk.end]
-        end = min(place.end, max(chunk.end for chunk in holding))
-        # Any of them serves; the one that holds least besides comes first.
-        best = sorted(
-            (chunk for chunk in holding if chunk.end >= end),
-            key=lambda chunk: (chunk.size, chunk.number),
-        )
-        low, high = place.letters(begin, end)
-        pieces.append(Piece(place, best, low, high, max(high - low, 1)))
-        begin = end
-    # Of a letter or two that were edited nobody knows on which side of a chunk's end they are.
-    n_few = max(2, 0.02 * len(place.equal))
-    return [
-        piece
-        for piece in pieces
-        if piece.share > n_few or place.equal[piece.low : piece.high].any()
-    ] or pieces
-
-
-def _may_be_beside(piece: Piece) -> bool:
-    """Whether a part, of which no letter is as it was, may as well be what stood beside the text.
-
-    It is of the text where what stood beside it is there to its last letter, unless more letters
-    than were edited stand there now, and in two chunks: some of them were put in behind it.
-    """
-    place, n = piece.place, len(piece.place.equal)
-    if place.equal[piece.low : piece.high].any():
-        return False
-    first, last = np.flatnonzero(place.equal)[[0, -1]].tolist()
-    is_before, is_behind = place.beside
-    n_before = int(place.positions[first]) - place.begin
-    n_behind = place.end - int(place.positions[last]) - 1
-    is_before &= n_before <= first or piece.high == first
-    is_behind &= n_behind <= n - 1 - last or piece.low == last + 1
-    return (piece.low == 0 and not is_before) or (piece.high == n and not is_behind)
+    return MoveOption(probe, "split", pieces)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from kragx.data import Doc, GoldDataset, Query, read_dataset
+from kragx.data import Doc, Forbidden, Gold, GoldDataset, Query, read_dataset
 from kragx.data.corpus import Lacking, as_corpus, documents
 from kragx.data.formats.gold import write_gold
 from kragx.data.formats.jsonl import make_folder, write_records
@@ -30,12 +31,7 @@ from kragx.ground.printing import (
 )
 from kragx.workshop.moving.choosing import MoveOption, Verdict
 from kragx.workshop.moving.probes import probes_of
-from kragx.workshop.moving.rebuild import (
-    forbidden_docs,
-    forbidden_moved,
-    option_of,
-    rebuilt,
-)
+from kragx.workshop.moving.rebuild import finished, forbidden_docs, forbidden_moved, rebuilt
 from kragx.workshop.moving.search import search
 
 MEANING: Mapping[Verdict, str] = {
@@ -48,16 +44,6 @@ MEANING: Mapping[Verdict, str] = {
 }
 
 _SHOWN = 5
-
-
-class _Named(NamedTuple):
-    """What is looked for: a gold item, an alternative or what must not be found, and where."""
-
-    query: Query
-    number: int
-    field: str
-    doc: Doc
-    grade: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -233,87 +219,86 @@ def move(gold: object, old: object, new: object) -> Move:
             gold set cannot be read.
     """
     dataset = read_dataset(gold)
-    golds = [*_golds(dataset)]
-    forbidden = [_Named(query, *item) for query in dataset for item in forbidden_docs(query)]
+    named = {query.id: [*map(_named_docs, count(), query.gold)] for query in dataset}
+    golds = (doc for of_query in named.values() for of_gold in of_query for _, doc in of_gold)
+    items_forbidden = (item for query in dataset for item in query.forbidden or ())
+    forbidden = (doc for item in items_forbidden for doc in forbidden_docs(item) if doc)
     # The gold of many queries is the same chunks.
-    keys = [(doc.id, doc.text, str(doc.metadata)) for *_, doc, _ in (*golds, *forbidden)]
-    distinct = {key: doc for key, (*_, doc, _) in zip(keys, (*golds, *forbidden))}
-    probes, gram_counts = probes_of([*distinct.values()], documents(old))
-    probe_of = dict(zip(distinct, probes))
-    gold_probes = [probe_of[key] for key in keys[: len(golds)]]
-    if without := {probe.doc.id for probe in gold_probes if probe.text is None}:
-        raise _missing_text_error(golds, without, old)
-    choices, n_chunks = search(probes, gram_counts, documents(new))
-    choice_of = dict(zip(distinct, choices))
-    options = [option_of(choice_of[key]) for key in keys]
-    by_item: defaultdict[tuple[str, int], list[MoveOption]] = defaultdict(list)
-    for item, option in zip(golds, options):
-        by_item[item.query.id, item.number].append(option)
-    by_name = {(i.query.id, i.field): option for i, option in zip(forbidden, options[len(golds) :])}
-    queries = []
+    docs = {_key(doc): doc for doc in (*golds, *forbidden)}
+    probes, gram_counts = probes_of([*docs.values()], documents(old))
+    _require_texts(dataset, {probe.doc.id for probe in probes if probe.text is None}, old)
+    options, n_chunks = search(probes, gram_counts, documents(new))
+    option_of = dict(zip(docs, map(finished, options)))
+    queries: list[Query] = []
+    items: list[Moved] = []
     for query in dataset:
-        moved = rebuilt(query, [by_item[query.id, number] for number in range(len(query.gold))])
-        if query.forbidden:
-            moved = replace(moved, forbidden=forbidden_moved(query, by_name))
-        queries.append(moved)
-    items = [*map(_moved, golds, options)]
-    relevant: defaultdict[str, list[bool]] = defaultdict(list)
-    for moved_item in items:
-        if moved_item.grade > 0:
-            relevant[moved_item.query].append(moved_item.is_open)
+        of_query = [[option_of[_key(doc)] for _, doc in of_gold] for of_gold in named[query.id]]
+        moved: dict[Forbidden, None] = {}
+        for item in query.forbidden or ():
+            option, newer = (option_of[_key(doc)] if doc else None for doc in forbidden_docs(item))
+            moved[forbidden_moved(item, option, newer)] = None
+        banned = query.forbidden and tuple(moved)
+        queries.append(replace(query, gold=rebuilt(query, of_query), forbidden=banned))
+        for gold_item, of_gold, of_options in zip(query.gold, named[query.id], of_query):
+            for (name, _), option in zip(of_gold, of_options):
+                items.append(_moved(query.id, name, gold_item.grade, option))
+    relevant = [item for item in items if item.grade > 0]
+    placed = {item.query for item in relevant if not item.is_open}
     return Move(
         counts=Counter(item.verdict for item in items),
         n_items=len(items),
         n_edited=sum(bool(item.edited) for item in items),
         n_chunks=n_chunks,
-        bare=tuple(query for query, are_open in relevant.items() if all(are_open)),
+        bare=tuple(dict.fromkeys(i.query for i in relevant if i.query not in placed)),
         items=tuple(items),
         dataset=replace(dataset, queries=tuple(queries)),
     )
 
 
-def _golds(dataset: GoldDataset) -> Iterator[_Named]:
+def _key(doc: Doc) -> tuple[str | None, str | None, str]:
+    return doc.id, doc.text, str(doc.metadata)
+
+
+def _named_docs(number: int, gold: Gold) -> list[tuple[str, Doc]]:
+    """What is looked for of a gold item: itself and its alternatives, each with its field."""
+    return [
+        (name, Doc(item.id, item.text, item.metadata))
+        for name, item in named_items(number, gold)
+        if item.id is not None or item.text is not None
+    ]
+
+
+def _require_texts(dataset: GoldDataset, without: Collection[str | None], old: object) -> None:
+    """Refuse gold of which there is no text."""
+    lacking = Lacking(as_corpus(old))
     for query in dataset:
         for number, gold in enumerate(query.gold):
-            for name, item in named_items(number, gold):
-                if item.id is not None or item.text is not None:
-                    doc = Doc(item.id, item.text, item.metadata)
-                    yield _Named(query, number, name, doc, gold.grade)
+            for _, item in named_items(number, gold):
+                if item.id in without and item.text is None and item.id is not None:
+                    lacking.gold.setdefault(item.id, (query.id, number + 1))
+    if lacking:
+        remedy = message(
+            "gold moves from the corpus that its ids are of: name that one, or take them out"
+        )
+        raise DataError(lacking.error("").problem, field="gold", remedy=remedy)
 
 
-def _missing_text_error(
-    golds: Iterable[_Named], without: Collection[str | None], old: object
-) -> DataError:
-    """The error for gold of which there is no text."""
-    lacking = Lacking(as_corpus(old))
-    for item in golds:
-        if item.doc.text is None and item.doc.id in without:
-            lacking.gold.setdefault(item.doc.id, (item.query.id, item.number + 1))
-    problem = lacking.error("").problem
-    remedy = message(
-        "gold moves from the corpus that its ids are of: name that one, or take them out"
-    )
-    return DataError(problem, field="gold", remedy=remedy)
-
-
-def _moved(item: _Named, option: MoveOption) -> Moved:
-    if option.verdict == "same":
-        places = [Placed(str(item.doc.id), 1.0)]
-    elif option.is_open:
-        shares: dict[str, float] = {}
-        for chunk, share in option.candidates:
-            shares.setdefault(chunk.id, round(share, 4))
-        places = [Placed(name, share) for name, share in shares.items()]
+def _moved(query: str, name: str, grade: float, option: MoveOption) -> Moved:
+    doc = option.probe.doc
+    if option.is_open:
+        places = [Placed(chunk, round(share, 4)) for chunk, share in option.candidates.items()]
+    elif option.verdict == "same":
+        places = [Placed(str(doc.id), 1.0)]
     else:
         places = []
         for piece in option.pieces:
             first, *rest = dict.fromkeys(chunk.id for chunk in piece.chunks)
             places.append(Placed(first, round(piece.share, 4), tuple(rest)))
     return Moved(
-        item.query.id,
-        item.field,
-        item.doc.id,
-        item.grade,
+        query,
+        name,
+        doc.id,
+        grade,
         option.verdict,
         tuple(places),
         None if option.edited is None else round(option.edited, 4),

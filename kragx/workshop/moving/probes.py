@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.data import Doc, normalise
 from kragx.data.forbidden import stretch_of
@@ -19,7 +18,8 @@ from kragx.workshop.moving.blocks import (
     GRAM,
     Block,
     Codes,
-    Known,
+    GramCounts,
+    as_string,
     blocks,
     letters,
     whole_grams,
@@ -65,10 +65,13 @@ class GoldProbe:
     unique: Ints = field(default_factory=lambda: np.empty(0, np.int32))
     step: int = 1
 
+    def unique_in(self, first: int, last: int) -> Ints:
+        """The letters from which on a gram stands once, and within a stretch of its letters."""
+        return self.unique[slice(*np.searchsorted(self.unique, [first, last - GRAM + 1]))]
+
     def is_own(self, first: int, last: int) -> bool:
         """Whether letters, from one to another, are hardly those of another text."""
-        low, high = np.searchsorted(self.unique, [first, last - GRAM + 1])
-        return bool(self.step * (high - low) >= FEWEST)
+        return self.step * len(self.unique_in(first, last)) >= FEWEST
 
 
 def key_of(doc: Doc) -> str:
@@ -81,7 +84,7 @@ def content(text: str) -> bytes:
     return blake2b(normalise(text).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[GoldProbe], Known]:
+def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[GoldProbe], GramCounts]:
     """Read the corpus that gold is of, once.
 
     Args:
@@ -89,26 +92,24 @@ def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[GoldProb
         corpus: the documents that they are of.
 
     Returns:
-        A probe for each, and which of the corpus's texts stand in it more than once. A probe
-        without a text is of an id that is not in the corpus.
+        A probe for each, and how often the corpus's grams stand in it. A probe without a text is of
+        an id that is not in the corpus.
     """
     probes = [GoldProbe(doc) for doc in docs]
-    probes_by_key: defaultdict[str, list[GoldProbe]] = defaultdict(list)
-    stretches: defaultdict[str, list[tuple[GoldProbe, int, int]]] = defaultdict(list)
+    # What is named by an id: a chunk, or characters of a document.
+    named: defaultdict[str, list[tuple[GoldProbe, int, int | None]]] = defaultdict(list)
     for probe in probes:
         if probe.doc.id is not None:
-            probes_by_key[key_of(probe.doc)].append(probe)
+            named[key_of(probe.doc)].append((probe, 0, None))
             if (stretch := stretch_of(key_of(probe.doc))) is not None:
-                stretches[stretch[0]].append((probe, *stretch[1:]))
-    gram_counts = Known()
-    for block in blocks(corpus, banners=gram_counts.banners):
-        gram_counts.add(block.new_grams())
+                named[stretch[0]].append((probe, *stretch[1:]))
+    gram_counts = GramCounts()
+    for block in blocks(corpus, gram_counts.banners):
+        gram_counts.add(block.hashes[block.interior_letters])
         for row in block.interior:
-            key = key_of(block.docs[row])
-            for probe in probes_by_key.get(key, ()):
-                _read(probe, block, row, 0, None)
-            for probe, start, end in stretches.get(key, ()):
-                if probe.chunk is None and start < end <= len(block.docs[row].text or ""):
+            for probe, start, end in named.get(key_of(block.docs[row]), ()):
+                is_free = probe.chunk is None
+                if end is None or (is_free and start < end <= len(block.docs[row].text or "")):
                     _read(probe, block, row, start, end)
     for probe in probes:
         if probe.text is None and probe.doc.text is not None:
@@ -131,50 +132,33 @@ def _read(probe: GoldProbe, block: Block, row: int, first: int, last: int | None
 
     `first` and `last` are the characters of the chunk that its id means.
     """
-    doc, codes, places = block.docs[row], block.letters.of(row), block.letters.places(row)
-    whole = doc.text or ""
-    low, high = np.searchsorted(places, [first, len(whole) if last is None else last]).tolist()
-    probe.size, probe.chunk = high - low, content(whole[first:last])
-    probe.text, text = whole[first:last], probe.doc.text
+    doc, text = block.docs[row], probe.doc.text
+    codes, _, places = letters([doc.text or ""])
+    whole = (doc.text or "")[first:last]
+    low, high = np.searchsorted(places, [first, first + len(whole)]).tolist()
+    probe.size, probe.chunk, probe.text = high - low, content(whole), whole
+    origin, chunk_place = origin_of(probe.doc), place_of(doc)
     if text is not None:
-        part = _find(codes[low:high], letters([text]).codes, _stretch(probe.doc, doc, places))
-        probe.text, probe.apart = text, part is None
-        if part is not None:
-            low, high = low + part[0], low + part[1]
+        # From the character on that the item names; else wherever it is.
+        is_named = origin[1] is not None and origin[0] == chunk_place[0]
+        begin = (origin[1] or 0) - chunk_place[1] if is_named else 0
+        pattern, inside = as_string(letters([text]).codes), as_string(codes[low:high])
+        part = inside.find(pattern, int(np.searchsorted(places, begin)))
+        part = inside.find(pattern) if part < 0 else part
+        probe.text, probe.apart = text, part < 0 or not pattern
+        if not probe.apart:
+            low, high = low + part, low + part + len(pattern)
     if low < high:
         probe.begin = int(places[low])
     place = int(block.row[row])
-    begin, end = block.source(place + low, place + high)
+    begin, end = block.source(place + low)
     before = block.stream[max(begin, place + low - AROUND) : place + low]
     after = block.stream[place + high : min(end, place + high + AROUND)]
     probe.codes = np.concatenate((before, codes[low:high], after))
     probe.low, probe.high = len(before), len(before) + high - low
     # A document of which stretches are gold is their source, unless it names another.
-    probe.source, start = origin_of(doc) if last is None else place_of(doc)
+    probe.source, start = origin_of(doc) if last is None else chunk_place
     if start is not None and probe.source is not None:
         probe.start = start + probe.begin
-    elif text is not None and (of_item := origin_of(probe.doc))[1] is not None:
-        probe.source, probe.start = of_item
-
-
-def _stretch(doc: Doc, chunk: Doc, places: NDArray[np.int32]) -> int:
-    """At which letter of its chunk a gold text begins, if it says so; else the first."""
-    source, start = origin_of(doc)
-    of_chunk, first = place_of(chunk)
-    if start is None or source != of_chunk:
-        return 0
-    return int(np.searchsorted(places, min(max(start - first, 0), len(chunk.text or ""))))
-
-
-def _find(codes: Codes, pattern_codes: Codes, first: int) -> tuple[int, int] | None:
-    """Where letters stand in others, from a place on rather than before; None if they do not."""
-    if not len(pattern_codes):
-        return None
-    text, pattern = _text(codes), _text(pattern_codes)
-    place = text.find(pattern, first)
-    place = text.find(pattern) if place < 0 else place
-    return None if place < 0 else (place, place + len(pattern_codes))
-
-
-def _text(codes: Codes) -> str:
-    return codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    elif text is not None and origin[1] is not None:
+        probe.source, probe.start = origin

@@ -206,7 +206,7 @@ def test_a_stream_is_the_text(seed, how):
     docs = Corpus.cut(wholes, sized(*how), offsets=True).docs
     found = "".join(
         chr(code)
-        for block in blocks(docs, size=2_000, margin=1_000)
+        for block in blocks(docs, set(), size=2_000, margin=1_000)
         for code in block.stream[block.interior_letters].tolist()
     )
     assert found == "".join(chr(code) for code in letters(wholes).codes.tolist())
@@ -243,6 +243,7 @@ def test_conflicting_grades():
     result, golds = moved(corpus(" ".join(FERRY[:2]), " ".join(FERRY[2:])), gold)
     assert [item.verdict for item in result.items] == ["merged", "unsure"]
     assert [(item.id, item.grade) for item in golds] == [("c0", 2.0), (None, 0.0)]
+    assert "move" not in golds[1].metadata
     assert not result.bare
 
 
@@ -344,6 +345,13 @@ def test_a_stretch_of_a_document():
     assert (result.items[0].verdict, golds[0].id) == ("moved", "c1")
     result, golds = moved([Doc("d", whole)], [{"id": "d:87-171"}], [Doc("d", whole)])
     assert golds[0].id == "d"
+
+
+def test_a_chunk_without_letters():
+    """Between texts that are found it is unsure: nothing of it could be looked for."""
+    chunks = [FERRY[0], "* * *", *FERRY[1:]]
+    result, golds = moved(corpus(" ".join(chunks), name="n"), old=corpus(*chunks))
+    assert (result.items[0].verdict, golds[0].id, golds[0].text) == ("unsure", None, "* * *")
 
 
 def test_an_id_that_is_nowhere():
