@@ -1,6 +1,6 @@
 """The server: the page's files, and what the page asks, behind the guard.
 
-Each question goes to the method of a service that says it answers it.
+Each question goes to the function of a service that says it answers it.
 """
 
 import inspect
@@ -25,14 +25,9 @@ from kragx.data.formats.jsonl import foreign_json
 from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, KragxError, UsageError, shorten
 from kragx.ground.printing import message
+from kragx.workshop.calls import ApiCall, ClashError, Plain, RefusedError, UnknownError
 from kragx.workshop.desk import Desk
-from kragx.workshop.services.context import (
-    ApiCall,
-    ClashError,
-    Plain,
-    RefusedError,
-    UnknownError,
-)
+from kragx.workshop.services import SERVICES, people
 from kragx.workshop.state.records import Person
 from kragx.workshop.web.security import Guard, Refusal, body_of, json_response, token_of
 
@@ -45,26 +40,28 @@ _STATUS = {UnknownError: 404, RefusedError: 403, ClashError: 409}
 
 
 def routes(desk: Desk, say: Callable[[str], object]) -> Iterator[Route]:
-    """Yield the routes of all that may be asked, below /api: what the desk's services mark.
+    """Yield the routes of all that may be asked, below /api: what the services mark.
 
     Args:
-        desk: answers.
+        desk: the workshop.
         say: is told of mistakes in kragx.
     """
-    for service in desk.services:
-        for _, method in inspect.getmembers(service, inspect.ismethod):
-            if (call := vars(method.__func__).get("call")) is not None:
-                endpoint = _endpoint(desk, call, method, say)
+    for service in SERVICES:
+        for function in vars(service).values():
+            if inspect.isfunction(function) and (call := vars(function).get("call")) is not None:
+                endpoint = _endpoint(desk, call, function, say)
                 yield Route(f"/{call.path}", endpoint, methods=[call.method])
 
 
 def _endpoint(
-    desk: Desk, call: ApiCall, method: Callable[..., Plain], say: Callable[[str], object]
+    desk: Desk, call: ApiCall, function: Callable[..., Plain], say: Callable[[str], object]
 ) -> Callable[[Request], Awaitable[Response]]:
-    form, takes_person = form_of(method), "person" in inspect.signature(method).parameters
+    form, parameters = form_of(function), inspect.signature(function).parameters
 
     def answer(person: Person, value: Any) -> Plain:
-        return method(**({"person": person} if takes_person else {}), **_checked(form, value))
+        context = {"desk": desk, "person": person}
+        context = {name: context[name] for name in context if name in parameters}
+        return function(**context, **_checked(form, value))
 
     async def endpoint(request: Request) -> Response:
         try:
@@ -91,8 +88,8 @@ def _answer(
 ) -> Response:
     try:
         with answering(within=_PATIENCE):
-            desk.context.state.refresh()
-            person = desk.people.holder(token)
+            desk.state.refresh()
+            person = people.holder(desk, token)
             if person is None:
                 remedy = "open the link that you were given"
                 raise Refusal(401, "nobody's link", remedy=remedy, code="link")
@@ -120,17 +117,17 @@ def _json(body: bytes) -> Any:
     return SurrogateRepair().value(value)
 
 
-def form_of(method: Callable[..., Plain]) -> type[BaseModel]:
-    """What a method takes beside the person who asks: unknown fields are mistakes."""
-    types = get_type_hints(method, include_extras=True)
+def form_of(function: Callable[..., Plain]) -> type[BaseModel]:
+    """What a function takes beside the desk and who asks: unknown fields are mistakes."""
+    types = get_type_hints(function, include_extras=True)
     fields: dict[str, Any] = {
         name: (types[name], ... if parameter.default is parameter.empty else parameter.default)
-        for name, parameter in inspect.signature(method).parameters.items()
-        if name != "person"
+        for name, parameter in inspect.signature(function).parameters.items()
+        if name not in ("desk", "person")
     }
     # Strict: numbers are no texts.
     strict = ConfigDict(extra="forbid", strict=True)
-    return create_model(method.__name__, __config__=strict, **fields)
+    return create_model(function.__name__, __config__=strict, **fields)
 
 
 def _checked(form: type[BaseModel], value: Any) -> dict[str, Any]:
