@@ -7,16 +7,11 @@ parameters say what it takes, with their bounds; `desk` is the workshop, and `pe
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    StringConstraints,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
-from kragx.ground.errors import DataError, KragxError, UsageError
+from kragx.ground.errors import KragxError
 from kragx.workshop.state.records import Judgement, Question
 
 MOST_NAME, MOST_ID = 100, 1000
@@ -100,24 +95,46 @@ Plain = dict[str, Any]
 """Values as JSON has them."""
 
 
-class ServiceError(KragxError):
-    """A refusal, as somebody at the page reads it; `code` names the page's own sentence for it."""
+class Refusal(KragxError):  # noqa: N818  # it is an answer
+    """An answer that says no, as somebody at the page reads it.
 
-    def __init__(self, problem: str, *, code: str, field: str = "", remedy: str = "") -> None:
+    Args:
+        problem, field, remedy: as of a `KragxError`.
+        code: of the page's own sentence for it, if it has one.
+        status: as HTTP calls it; None for that of its kind.
+    """
+
+    usual_status: ClassVar[int] = 400
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        code: str = "",
+        field: str = "",
+        remedy: str = "",
+        status: int | None = None,
+    ) -> None:
         super().__init__(problem, field=field, remedy=remedy)
-        self.code = code
+        self.code, self.status = code, status or self.usual_status
 
 
-class UnknownError(ServiceError, DataError):
+class UnknownError(Refusal):
     """A question, a document or a person that does not exist."""
 
+    usual_status = 404
 
-class RefusedError(ServiceError, UsageError):
+
+class RefusedError(Refusal):
     """What this person may not ask or do."""
 
+    usual_status = 403
 
-class ClashError(ServiceError, UsageError):
+
+class ClashError(Refusal):
     """What does not fit what has happened meanwhile."""
+
+    usual_status = 409
 
 
 def plain_judgement(judgement: Judgement, document: str | None = None) -> Plain:

@@ -25,18 +25,15 @@ from kragx.data.formats.jsonl import foreign_json
 from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, KragxError, UsageError, shorten
 from kragx.ground.printing import message
-from kragx.workshop.calls import ApiCall, ClashError, Plain, RefusedError, UnknownError
+from kragx.workshop.calls import ApiCall, Plain, Refusal
 from kragx.workshop.desk import Desk
 from kragx.workshop.services import SERVICES, people
 from kragx.workshop.state.records import Person
-from kragx.workshop.web.security import Guard, Refusal, body_of, json_response, token_of
+from kragx.workshop.web.security import Guard, body_of, json_response, refusal, token_of
 
 _PATIENCE = 2.0
 """Seconds that a database which others hold may take; the page then keeps what it sent, and asks
 again."""
-
-_STATUS = {UnknownError: 404, RefusedError: 403, ClashError: 409}
-"""What HTTP calls a refusal; 400 for all others."""
 
 
 def routes(desk: Desk, say: Callable[[str], object]) -> Iterator[Route]:
@@ -68,12 +65,12 @@ def _endpoint(
             token = token_of(request.headers)
             body = await body_of(request) if call.method == "POST" else None
             return await run_in_threadpool(_answer, desk, call, answer, token, request, body)
-        except Refusal as refusal:
-            return refusal.response()
+        except (Refusal, UsageError, DataError) as error:
+            return refusal(error)
         except Exception as error:  # a mistake; the page hears of it, and goes on
             say(f"{call.method} /api/{call.path}: {type(error).__name__}: {error}")
             problem = "this is a mistake in kragx, please report it"
-            return Refusal(500, problem, code="mistake").response()
+            return refusal(Refusal(problem, status=500, code="mistake"))
 
     return endpoint
 
@@ -92,28 +89,25 @@ def _answer(
             person = people.holder(desk, token)
             if person is None:
                 remedy = "open the link that you were given"
-                raise Refusal(401, "nobody's link", remedy=remedy, code="link")
+                raise Refusal("nobody's link", status=401, remedy=remedy, code="link")
             if person.state == "gone":
                 remedy = "ask the owner for another one"
-                raise Refusal(401, "this link was taken away", remedy=remedy, code="gone")
+                raise Refusal("this link was taken away", status=401, remedy=remedy, code="gone")
             if call.owner and person.role != "owner":
-                raise Refusal(403, "only the owner may ask this", code="owner")
+                raise Refusal("only the owner may ask this", status=403, code="owner")
             value = dict(request.query_params) if body is None else _json(body)
             return json_response(answer(person, value))
     except StoreFailedError as error:
         problem = "the database does not answer; nothing was stored"
         remedy = f"try again in a moment ({error.problem})"
-        raise Refusal(503, problem, remedy=remedy, code="store") from None
-    except (UsageError, DataError) as error:
-        status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 400)
-        raise Refusal.of(status, error) from None
+        raise Refusal(problem, status=503, remedy=remedy, code="store") from None
 
 
 def _json(body: bytes) -> Any:
     try:
         value = foreign_json(body.decode("utf-8", "surrogatepass"), strict=True)
     except (ValueError, KragxError) as error:  # UnicodeDecodeError is one
-        raise Refusal(400, f"not valid JSON: {error}") from None
+        raise Refusal(f"not valid JSON: {error}") from None
     return SurrogateRepair().value(value)
 
 
@@ -132,14 +126,14 @@ def form_of(function: Callable[..., Plain]) -> type[BaseModel]:
 
 def _checked(form: type[BaseModel], value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise Refusal(400, f"a JSON object is expected, not {shorten(value)}")
+        raise Refusal(f"a JSON object is expected, not {shorten(value)}")
     try:
         return vars(form.model_validate(value))
     except ValidationError as error:
         detail = error.errors(include_url=False)[0]
         field = ".".join(map(str, detail["loc"]))
         problem = f"{detail['msg']} ({shorten(detail['input'])})"
-        raise Refusal(400, problem, field=field, code="form") from None
+        raise Refusal(problem, field=field, code="form") from None
 
 
 PORT = 8765
@@ -169,14 +163,14 @@ def application(
         # Names are looked up, never joined to a path.
         name = request.path_params["name"] or "index.html"
         if name not in static:
-            return Refusal(404, "there is no such page").response()
+            return refusal(Refusal("there is no such page", status=404))
         kind, headers = _TYPES[name[name.rfind(".") :]], {"Cache-Control": "no-cache"}
         return Response(static[name].read_bytes(), 200, headers, kind)
 
     async def refused(_: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
         words = {404: "there is no such page", 405: "this is not done here"}
-        return Refusal(status, words.get(status, "this cannot be answered")).response()
+        return refusal(Refusal(words.get(status, "this cannot be answered"), status=status))
 
     app = Starlette(
         routes=[
