@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from kragx.data import GoldDataset
 from kragx.data.gold_diff import GoldDiff, diff_gold
@@ -17,7 +16,6 @@ from kragx.ground.printing import (
     Line,
     Part,
     Table,
-    as_markdown,
     interval,
     joined,
     message,
@@ -140,20 +138,17 @@ def next_release(workshop: Workshop, state: State, copies: Copies) -> Next:
     Raises:
         DataError: a release that is there was changed.
     """
-    settings, folder = workshop.settings, workshop.folder
-    top = max(settings.scale)
+    settings, top = workshop.settings, max(workshop.settings.scale)
     content = ready(state, workshop.documents, copies, top)
     rows = {row.version: row for row in state.releases}
-    files = dict(_files(folder))
+    matches = ((_FILE.fullmatch(path.name), path) for path in workshop.folder.iterdir())
+    files = {int(match[1]): path for match, path in matches if match}
     version = max([0, *rows, *files]) + 1
     last = rows.get(max(rows, default=0))
-    dataset = (
-        GoldDataset(
-            content.queries, settings.name, version=f"v{version}", forbidden=settings.forbidden
-        )
-        if content.queries
-        else None
-    )
+    dataset = None
+    if content.queries:
+        options = {"version": f"v{version}", "forbidden": settings.forbidden}
+        dataset = GoldDataset(content.queries, settings.name, **options)
     unwritten = last if last is not None and last.version not in files else None
     if unwritten and dataset and unwritten.hash == dataset.content_hash:
         version = unwritten.version  # its writer was killed, or wrote it into another folder
@@ -179,19 +174,8 @@ def next_release(workshop: Workshop, state: State, copies: Copies) -> Next:
     )
 
 
-def _files(folder: Path) -> Iterator[tuple[int, Path]]:
-    """The releases that are in a folder."""
-    for path in sorted(folder.iterdir()):
-        if match := _FILE.fullmatch(path.name):
-            yield int(match[1]), path
-
-
-def notes(coming: Next, dataset: GoldDataset, validation: Validation, note: str) -> str:
-    """The notes, in Markdown."""
-    return as_markdown(_parts(coming, dataset, validation, note))
-
-
-def _parts(coming: Next, dataset: GoldDataset, validation: Validation, note: str) -> Iterator[Part]:
+def notes(coming: Next, dataset: GoldDataset, validation: Validation, note: str) -> Iterator[Part]:
+    """What people read of a release: what it holds and lacks, what changed, and who judged."""
     yield Heading(f"{visible(dataset.name)} {dataset.version}", level=1)
     if note:
         yield Line(visible(note))
@@ -203,15 +187,13 @@ def _parts(coming: Next, dataset: GoldDataset, validation: Validation, note: str
             hash=dataset.content_hash,
         )
     )
-    grades = joined(
-        ", ",
-        (
-            message("{grade} is {gold:g}", grade=grade, gold=gold_grade(grade, coming.top))
-            for grade in range(coming.top + 1)
-        ),
+    grades = (
+        message("{grade} is {gold:g}", grade=grade, gold=gold_grade(grade, coming.top))
+        for grade in range(coming.top + 1)
     )
+    grades_text = joined(", ", grades)
     yield Line(
-        message("People's grades in the file: {grades}; above 0 is relevant.", grades=grades)
+        message("People's grades in the file: {grades}; above 0 is relevant.", grades=grades_text)
     )
     yield from map(warning, coming.lacks)
     if coming.diff is None:

@@ -22,7 +22,7 @@ from kragx.data.reading import read_dataset
 from kragx.data.released import ENDING
 from kragx.data.validation import Validation, validate
 from kragx.ground.errors import DataError, UsageError
-from kragx.ground.printing import Line, Part, Result, counted, joined, message, warning
+from kragx.ground.printing import Line, Part, Result, as_markdown, counted, joined, message, warning
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.standing import Copies
 from kragx.workshop.releases.contents import LeftOut
@@ -136,8 +136,7 @@ def release(
                 folder=workshop.folder,
             )
         if coming.is_same:
-            path = workshop.folder / f"gold_{coming.previous}.jsonl"
-            return _outcome(coming, None, path, dataset)
+            break
         release_record = records.Release(
             uid=f"release-{coming.version}",
             person=person,
@@ -149,14 +148,9 @@ def release(
         identity = coming.version, dataset.content_hash
         if any((row.version, row.hash) == identity for row in state.releases):
             break
-    path = workshop.folder / f"gold_v{coming.version}.jsonl"
-    validation = _write(workshop, coming, dataset, path, note)
-    return _outcome(coming, validation, path, dataset)
-
-
-def _outcome(
-    coming: Next, validation: Validation | None, path: Path, dataset: GoldDataset
-) -> Released:
+    version = coming.previous if coming.is_same else f"v{coming.version}"
+    path = workshop.folder / f"gold_{version}.jsonl"
+    validation = None if coming.is_same else _write(workshop, coming, dataset, path, note)
     changes = (
         message("the first release")
         if coming.diff is None
@@ -165,7 +159,7 @@ def _outcome(
         )
     )
     return Released(
-        version=None if coming.is_same else f"v{coming.version}",
+        version=None if coming.is_same else version,
         file=path,
         hash=dataset.content_hash,
         n_questions=coming.n_questions,
@@ -205,7 +199,7 @@ def _write(
             "note": note,
         }
         texts = {
-            path.with_suffix(".md"): notes(coming, dataset, validation, note),
+            path.with_suffix(".md"): as_markdown(notes(coming, dataset, validation, note)),
             path.with_name(f"{path.stem}{ENDING}"): to_json(beside, indent=2) + "\n",
         }
         for target, text in texts.items():
