@@ -168,10 +168,7 @@ def own_templates(language: Language) -> tuple[Template, ...]:
     return read_templates(Path(__file__).parent / "sets" / f"{language}.yaml")
 
 
-# Two ways to write a pair: ``(으)로`` puts more behind a consonant, ``은/는`` has a form for each.
-_PAIR = re.compile(
-    r"\((?P<more>[가-힣]+)\)(?P<rest>[가-힣]+)|(?P<closed>[가-힣]+)/(?P<open>[가-힣]+)"
-)
+_PAIR = re.compile(r"([가-힣]+)/([가-힣]+)")
 # A note in brackets at the end, or a mark: the particle goes by the sound before.
 _NOT_SPOKEN = re.compile(r"\s*\([^()]*\)$|[\W_]$")
 _FINAL_OF = {
@@ -201,14 +198,14 @@ def josa(word: object, particle: str) -> str:
     Raises:
         UsageError: it is no such pair.
     """
-    pair = _PAIR.fullmatch(particle)
+    # Two ways to write a pair: (으)로 puts more behind a consonant, 은/는 has a form for each.
+    pair = _PAIR.fullmatch(re.sub(r"\((\w+)\)(\w+)", r"\1\2/\2", particle))
     if pair is None:
         problem = message("{particle!r} is no particle", particle=particle)
         raise UsageError(problem, field="josa", remedy="write both forms: 은/는, or (으)로")
-    text, after_vowel = unicodedata.normalize("NFC", str(word)), pair["rest"] or pair["open"]
-    after_consonant = (pair["more"] or "") + pair["rest"] if pair["rest"] else pair["closed"]
+    text, (after_consonant, after_vowel) = unicodedata.normalize("NFC", str(word)), pair.groups()
     if (final := _final(text)) is None:
-        return f"{text}{particle if pair['rest'] else f'{after_consonant}({after_vowel})'}"
+        return text + (particle if "(" in particle else f"{after_consonant}({after_vowel})")
     takes_vowel = not final or (final == "l" and after_vowel.startswith("로"))
     return text + (after_vowel if takes_vowel else after_consonant)
 
@@ -367,9 +364,7 @@ class _TemplateDrafts:
         Of a document once for each noun phrase, another one first each time that it is used.
         """
         uses = self._document_uses
-        for filling in sorted(
-            self._fits[template.id], key=lambda filling: uses[filling.doc.id or ""]
-        ):
+        for filling in sorted(self._fits[template.id], key=lambda row: uses[row.doc.id or ""]):
             first = uses[filling.doc.id or ""] % max(1, len(filling.nouns))
             nouns = [*filling.nouns[first:], *filling.nouns[:first]]
             values = {**filling.values, "metadata": dict(filling.values)}
