@@ -2,16 +2,7 @@
 
 from typing import Literal
 
-from kragx.workshop.calls import (
-    Id,
-    Plain,
-    Spans,
-    Uid,
-    Words,
-    get,
-    plain_judgement,
-    post,
-)
+from kragx.workshop.calls import Id, Plain, Spans, Uid, Words, get, plain_judgement, post
 from kragx.workshop.desk import Desk
 from kragx.workshop.pairs.candidates import conflicts
 from kragx.workshop.pairs.standing import verdicts

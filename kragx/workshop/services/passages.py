@@ -4,13 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from kragx.workshop.calls import (
-    Id,
-    Plain,
-    Words,
-    get,
-    plain_judgement,
-)
+from kragx.workshop.calls import Id, Plain, Words, get, plain_judgement
 from kragx.workshop.desk import Desk
 from kragx.workshop.questions.words import word_places
 from kragx.workshop.state.records import Person

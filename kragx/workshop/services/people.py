@@ -10,16 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from kragx.ground.errors import UsageError, shorten
 from kragx.ground.printing import message
-from kragx.workshop.calls import (
-    MOST_NAME,
-    ClashError,
-    Id,
-    Name,
-    Plain,
-    UnknownError,
-    get,
-    post,
-)
+from kragx.workshop.calls import MOST_NAME, ClashError, Id, Name, Plain, UnknownError, get, post
 from kragx.workshop.desk import Desk
 from kragx.workshop.names import alike, check_unlike, people_called
 from kragx.workshop.state.records import OWNER, Person, now

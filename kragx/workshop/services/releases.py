@@ -5,13 +5,7 @@ from contextlib import contextmanager
 
 from kragx.data.databases import StoreFailedError
 from kragx.ground.errors import DataError, UsageError
-from kragx.workshop.calls import (
-    ClashError,
-    Plain,
-    Words,
-    get,
-    post,
-)
+from kragx.workshop.calls import ClashError, Plain, Words, get, post
 from kragx.workshop.desk import Desk
 from kragx.workshop.releases.next import next_release
 from kragx.workshop.releases.release import release as write_release
