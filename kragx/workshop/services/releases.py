@@ -39,7 +39,7 @@ def listed(desk: Desk) -> Plain:
             for row in rows
         ],
         "next": {
-            "version": coming.version,
+            "version": coming.number,
             "questions": coming.n_questions,
             "gold": coming.n_gold,
             "changes": changes,
