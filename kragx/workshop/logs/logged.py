@@ -15,7 +15,6 @@ from kragx.evaluation.calls.logs import LoggedQuestion
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import Line, Part, Result, joined, message, percent, warning
-from kragx.workshop.folder.folder import Language
 from kragx.workshop.folder.starting import Started, start
 from kragx.workshop.logs.folding import N_TURNS, Ask, FoldedQuestion, fields_of
 from kragx.workshop.logs.masks import Masker
@@ -220,20 +219,13 @@ def _earlier(ask: Ask) -> list[Turn]:
     return turns[::-1]
 
 
-def open_workshop(
-    made: LoggedGold,
-    folder: Path,
-    *,
-    corpus: str | Path | None = None,
-    language: Language | None = None,
-) -> Started:
+def open_workshop(made: LoggedGold, folder: Path, *, corpus: str | Path | None = None) -> Started:
     """Make a workshop of the questions, on what was retrieved for them.
 
     Args:
         made: the questions.
         folder: where; it may exist, but hold no workshop.
         corpus: file or folder with the documents; None takes those whose texts the logs have.
-        language: of page and guidelines; None for that of the documents.
 
     Raises:
         UsageError: there is a workshop already; or there are no texts to judge.
@@ -263,5 +255,4 @@ def open_workshop(
         gold=gold,
         questions=alone,
         suggested=rows,
-        language=language,
     )
