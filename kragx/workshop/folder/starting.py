@@ -309,7 +309,13 @@ def start(
     _write_new(folder / GUIDELINES, guidelines.read_text("utf-8"))
     _write_new(folder / ".gitignore", _IGNORED)
     # The database last but one: what ended before it is made anew by the same command.
-    _store(workshop, [*people, *records, *places])
+    with workshop.store() as store:
+        if next(store.after({}), None) is not None:
+            remedy = message(
+                "name another with --schema, or copy the folder of the one that uses it"
+            )
+            raise UsageError("holds a workshop already", field=str(workshop.address), remedy=remedy)
+        store.add([*people, *records, *places])
     _write_new(folder / FILE, text)  # without it, there is no workshop
     return Started(
         folder=folder,
@@ -317,17 +323,6 @@ def start(
         questions=sum(isinstance(record, Question) for record in records),
         judgements=sum(isinstance(record, Judgement) for record in records),
     )
-
-
-def _store(workshop: Workshop, records: Iterable[StoredRecord]) -> None:
-    """Begin a database; a `UsageError` where another workshop has it."""
-    with workshop.store() as store:
-        if next(store.after({}), None) is not None:
-            remedy = message(
-                "name another with --schema, or copy the folder of the one that uses it"
-            )
-            raise UsageError("holds a workshop already", field=str(workshop.address), remedy=remedy)
-        store.add(records)
 
 
 def _write_new(path: Path, text: str) -> None:
