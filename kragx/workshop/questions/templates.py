@@ -185,7 +185,7 @@ _FINAL_OF = {
 def josa(word: object, particle: str) -> str:
     """A word with the form of a particle that its last sound asks for.
 
-    >>> josa("환불", "은/는"), josa("배송", "(으)로"), josa("서울", "(으)로"), josa("A4", "이/가")
+    >>> josa("환불", "은/는"), josa("배송", "으로/로"), josa("서울", "으로/로"), josa("A4", "이/가")
     ('환불은', '배송으로', '서울로', 'A4가')
 
     What stands in brackets at the end, and marks, are not spoken. Digits are read as Sino-Korean
@@ -193,19 +193,18 @@ def josa(word: object, particle: str) -> str:
 
     Args:
         word: what is filled in.
-        particle: both forms, the one after a consonant first: ``은/는``, or ``(으)로``.
+        particle: both forms, the one after a consonant first: ``은/는``.
 
     Raises:
         UsageError: it is no such pair.
     """
-    # Two ways to write a pair: (으)로 puts more behind a consonant, 은/는 has a form for each.
-    pair = _PAIR.fullmatch(re.sub(r"\((\w+)\)(\w+)", r"\1\2/\2", particle))
+    pair = _PAIR.fullmatch(particle)
     if pair is None:
         problem = message("{particle!r} is no particle", particle=particle)
-        raise UsageError(problem, field="josa", remedy="write both forms: 은/는, or (으)로")
+        raise UsageError(problem, field="josa", remedy="write both forms, as in 은/는")
     text, (after_consonant, after_vowel) = unicodedata.normalize("NFC", str(word)), pair.groups()
     if (final := _final(text)) is None:
-        return text + (particle if "(" in particle else f"{after_consonant}({after_vowel})")
+        return f"{text}{after_consonant}({after_vowel})"
     takes_vowel = not final or (final == "l" and after_vowel.startswith("로"))
     return text + (after_vowel if takes_vowel else after_consonant)
 
