@@ -88,21 +88,16 @@ def holder(desk: Desk, token: str) -> Person | None:
 def everybody(desk: Desk) -> Plain:
     """Everybody, with their links' ends and how much they have judged; for the owner."""
     with desk.state.lock:
-        return {
-            "people": [
-                {
-                    "uid": person.uid,
-                    "name": person.name,
-                    "role": person.role,
-                    "state": person.state,
-                    "judged": desk.n_judged(person),
-                    "link": None
-                    if person.role == "file" or person.state == "gone"
-                    else f"/#{link_token(desk, person)}",
-                }
-                for person in desk.state.people.values()
-            ]
-        }
+        return {"people": [_row(desk, person) for person in desk.state.people.values()]}
+
+
+def _row(desk: Desk, person: Person) -> Plain:
+    has_link = person.role != "file" and person.state != "gone"
+    return {
+        **{name: getattr(person, name) for name in ("uid", "name", "role", "state")},
+        "judged": desk.n_judged(person),
+        "link": f"/#{link_token(desk, person)}" if has_link else None,
+    }
 
 
 @post("people", owner=True)

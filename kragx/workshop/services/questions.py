@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -32,11 +32,7 @@ def listed(desk: Desk, person: Person, state: Literal["open", "dropped"] | None 
     """Questions; what only the owner may know is left out for others."""
     with desk.state.lock:
         desk.queue.refresh()
-        questions = [
-            question
-            for question in desk.state.questions.values()
-            if state in (None, question.state)
-        ]
+        questions = [q for q in desk.state.questions.values() if state in (None, q.state)]
         rows = [_row(desk, question, person) for question in questions]
     # Kiwi reads texts that are new, and nobody who judges waits for that behind the lock.
     for row, question in zip(rows, questions):
@@ -105,19 +101,17 @@ def put(
                     return {"question": _row(desk, other, person)}  # sent again
                 problem = "another question has the same words"
                 raise ClashError(problem, code="text", field="text")
-        fields: dict[str, Any] = {
-            "text": text,
-            "query_type": query_type,
-            "difficulty": difficulty,
-            "answerable": answerable,
-            "reference": reference,
-            "sources": tuple(sources),
-            "note": note,
-        }
-        if before is None:
-            question = Question(uid=uid or new_uid(), person=person.uid, **fields)
-        else:
-            question = replace(before, **fields, at=now())
+        question = replace(
+            before or Question(uid=uid or new_uid(), person=person.uid, text=text),
+            at=now(),
+            text=text,
+            query_type=query_type,
+            difficulty=difficulty,
+            answerable=answerable,
+            reference=reference,
+            sources=tuple(sources),
+            note=note,
+        )
         candidates = desk.state.candidates.get(question.uid, {})
         suggested = (
             SuggestedDocument(question=question.uid, document=source, origin="source")
@@ -155,12 +149,9 @@ def drafts(
         seed=seed,
     )
     desk.drafts = {question.uid: question for question in result.questions}
-    fields = ("uid", "text", "query_type", "difficulty", "leak")
-    return {
-        "questions": [
-            {name: getattr(question, name) for name in fields} for question in result.questions
-        ],
-    }
+    names = ("uid", "text", "query_type", "difficulty", "leak")
+    rows = [{name: getattr(question, name) for name in names} for question in result.questions]
+    return {"questions": rows}
 
 
 @post("templates", owner=True)
@@ -178,9 +169,7 @@ def add_drafts(
     with desk.state.lock:
         queries = [drafts[uid].query for uid in uids if uid not in desk.state.questions]
         if queries:
-            dataset = GoldDataset(tuple(queries))
-            documents = desk.documents
-            desk.state.add(incoming(dataset, person, documents, None))
+            desk.state.add(incoming(GoldDataset(tuple(queries)), person, desk.documents, None))
     desk.suggester.wake()
     return {"added": len(queries)}
 

@@ -22,20 +22,17 @@ def listed(desk: Desk) -> Plain:
     with desk.state.lock, _clashes():
         people, rows = desk.state.people, list(desk.state.releases)
         coming = next_release(desk.workshop, desk.state, desk.copies)
-    diff = coming.diff
     changes: Plain | None = None
-    if diff is not None:
-        numbers = {state: len(diff.of(state)) for state in ("changed", "added", "dropped")}
-        changes = {"since": coming.previous, **numbers}
+    if coming.diff is not None:
+        states = ("changed", "added", "dropped")
+        changes = {"since": coming.previous} | {
+            state: len(coming.diff.of(state)) for state in states
+        }
+    names = ("version", "at", "file", "hash")
     return {
         "releases": [
-            {
-                "version": row.version,
-                "at": row.at,
-                "file": row.file,
-                "hash": row.hash,
-                "person": people[row.person].name if row.person in people else None,
-            }
+            {name: getattr(row, name) for name in names}
+            | {"person": people[row.person].name if row.person in people else None}
             for row in rows
         ],
         "next": {
