@@ -109,12 +109,7 @@ def label(
     else:
         question = asks or _asked(named, store)
         sources = [read_rows(path) for path in results or ()]
-        of_judge: Choice = {
-            "asks": question,
-            "model": model,
-            "rubric": rubric,
-            "examples": examples,
-        }
+        of_judge = Choice(asks=question, model=model, rubric=rubric, examples=examples)
         candidates = _candidates(sources, store, depth, of_judge, graded_alone=queries is None)
         weights = _weights(questions, queries, sources, candidates)
         sample = draw(

@@ -288,7 +288,10 @@ def _write_label_studio(source: ExportSource, path: Path) -> Report:
             file.write(text)
     n_absent, n_annotations = len(pairs) - len(tasks), sum(len(t["annotations"]) for t in tasks)
     absent = message("{n} pairs whose document the corpus does not have", n=n_absent)
-    counts = {message("tasks"): len(tasks), message("annotations"): n_annotations}
+    counts: dict[str, int] = {
+        message("tasks"): len(tasks),
+        message("annotations"): n_annotations,
+    }
     return counts, [absent] if n_absent else []
 
 
