@@ -1,27 +1,57 @@
-"""A workshop at work: its services, and what goes on behind them."""
+"""A workshop at work: what its services share, and what goes on behind them."""
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
+from kragx.data import Doc, tokenizer
 from kragx.evaluation.retriever_adapters import start_daemon
-from kragx.workshop.folder.folder import Workshop
-from kragx.workshop.pairs.candidates import CUT, LabellingPlan
-from kragx.workshop.pairs.standing import Copies
-from kragx.workshop.questions.words import content_words
-from kragx.workshop.queue.queue import Queue
+from kragx.ground.errors import UsageError
+from kragx.workshop.calls import ClashError, Plain, UnknownError
+from kragx.workshop.folder.folder import Documents, Workshop
+from kragx.workshop.pairs.candidates import CUT, LabellingPlan, conflicts
+from kragx.workshop.pairs.standing import Copies, check_fits
+from kragx.workshop.questions.question import NewQuestion
+from kragx.workshop.questions.words import content_words, leak
+from kragx.workshop.queue.queue import Queue, stopping_estimate
 from kragx.workshop.queue.suggestions import Suggester, SuggestionSource
-from kragx.workshop.services.conflicts import Conflicts
-from kragx.workshop.services.context import Context
-from kragx.workshop.services.judging import Judging, Marks
-from kragx.workshop.services.passages import Passages
-from kragx.workshop.services.people import People
-from kragx.workshop.services.progress import Progress
-from kragx.workshop.services.questions import Questions
-from kragx.workshop.services.releases import Releases
+from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.state import State
 
 
+class PassageIndex:
+    """Finds documents by words, in Korean and English alike, without a model: BM25.
+
+    Args:
+        docs: the corpus, by id.
+        first: what a document is shown as (`Copies.first`), so that of copies one is found.
+
+    Raises:
+        MissingExtraError: bm25s is not installed.
+    """
+
+    def __init__(
+        self,
+        docs: Mapping[str, Doc],
+        first: Callable[[str], str] = lambda doc_id: doc_id,
+    ) -> None:
+        from kragx.evaluation.retrievers import Bm25Index
+
+        self._shown = [doc_id for doc_id in docs if first(doc_id) == doc_id]
+        texts = [docs[doc_id].text or "" for doc_id in self._shown]
+        # By characters, so that a Korean word is found with whatever particle it has.
+        self._index = Bm25Index(texts, tokenizer("char"), "the workshop's search")
+
+    def best(self, words: str, k: int = 20) -> list[str]:
+        """The ids of the documents that share most with these words, best first.
+
+        Equals keep the corpus's order; nothing is found by words that stand nowhere, or by none.
+        """
+        return [self._shown[place] for place, _ in self._index.best(words, k)]
+
+
 class Desk:
-    """The services of a workshop, put together.
+    """A workshop at work.
 
     Args:
         workshop: its folder.
@@ -32,8 +62,12 @@ class Desk:
         feed: called before somebody is shown a pair: it may open more questions.
 
     Attributes:
-        context: what the services share.
-        people, passages, judging, marks, conflicts, questions, progress, releases: the services.
+        workshop, state, feed: these.
+        documents: of the corpus.
+        copies: which of them are copies of which.
+        queue: what each person is shown next.
+        suggester: asks the retrievers, and knows what lies beside a document.
+        drafts: the questions that templates made last, by uid: who takes some has seen these.
     """
 
     def __init__(
@@ -45,34 +79,133 @@ class Desk:
         say: Callable[[str], object] = str,
         feed: Callable[[], object] = lambda: None,
     ) -> None:
-        settings, documents = workshop.settings, workshop.documents
-        retrievers = {source.name: source.key for source in sources}
+        self.workshop, self.state, self.feed = workshop, state, feed
+        self.documents: Documents = workshop.documents
+        self.copies: Copies = Copies(self.documents)
+        settings, retrievers = workshop.settings, {source.name: source.key for source in sources}
         plan = LabellingPlan(cut, retrievers, settings.k, max(settings.scale), settings.twice)
-        queue = Queue(state, documents, Copies(documents), plan)
-        suggester = Suggester(queue, sources, say)
-        self.context: Context = Context(workshop, state, queue, suggester, feed)
-        self.people: People = People(self.context)
-        self.passages: Passages = Passages(self.context)
-        self.judging: Judging = Judging(self.context)
-        self.marks: Marks = Marks(self.context)
-        self.conflicts: Conflicts = Conflicts(self.context)
-        self.questions: Questions = Questions(self.context)
-        self.progress: Progress = Progress(self.context)
-        self.releases: Releases = Releases(self.context)
-
-    @property
-    def services(self) -> tuple[object, ...]:
-        """All of them."""
-        of_judging = (self.judging, self.marks, self.conflicts, self.passages)
-        return (*of_judging, self.people, self.questions, self.progress, self.releases)
+        self.queue: Queue = Queue(state, self.documents, self.copies, plan)
+        self.suggester: Suggester = Suggester(self.queue, sources, say)
+        self.drafts: dict[str, NewQuestion] = {}
+        self._index: PassageIndex | None = None
+        self._index_lock = threading.Lock()
 
     def start(self) -> None:
         """Ask the retrievers, and find what lies beside gold, in a thread: now, and from now on."""
         # Kiwi, which word leaks need, lets no other thread work while it loads: better before there
         # is anybody to wait for it.
-        content_words(next(iter(self.context.documents.values())).text or "")
-        self.context.suggester.start()
+        content_words(next(iter(self.documents.values())).text or "")
+        self.suggester.start()
         start_daemon(self._prepare)
 
     def _prepare(self) -> None:
-        self.passages.index()  # so that the first to search need not wait
+        self.index()  # so that the first to search need not wait
+
+    def index(self) -> PassageIndex:
+        """What finds documents by words, made when it is first asked for."""
+        # A lock of its own: a search while it is built waits, and people who judge do not.
+        with self._index_lock:
+            if self._index is None:
+                self._index = PassageIndex(self.documents, self.copies.first)
+            return self._index
+
+    def document(self, document: str) -> Plain:
+        """A document as it is shown.
+
+        Raises:
+            UnknownError: the corpus has no such document.
+        """
+        doc = self.documents.get(document)
+        if doc is None:
+            problem = "the corpus has no such document"
+            raise UnknownError(problem, code="document", field="document")
+        title, metadata = doc.metadata.get("title"), dict(doc.metadata)
+        shown = title if isinstance(title, str) else None
+        return {"id": document, "text": doc.text or "", "title": shown, "metadata": metadata}
+
+    def question(self, uid: str, field: str = "question") -> Question:
+        """A question, dropped or not.
+
+        Raises:
+            UnknownError: there is none.
+        """
+        if uid not in self.state.questions:
+            raise UnknownError("there is no such question", code="question", field=field)
+        return self.state.questions[uid]
+
+    def open_question(self, uid: str) -> Question:
+        """A question that is still asked.
+
+        Raises:
+            UnknownError: there is none.
+            ClashError: it was dropped.
+        """
+        question = self.question(uid)
+        if question.state != "open":
+            problem = "this question was dropped meanwhile"
+            raise ClashError(problem, code="dropped", field="question")
+        return question
+
+    def store(self, judgement: Judgement) -> None:
+        """Store what somebody says of a pair; sent twice it is stored once.
+
+        Raises:
+            UnknownError: there is no such question or document.
+            GradeError, EvidenceError: of `check_fits`.
+            ClashError: the question was dropped, or the uid is another judgement's.
+        """
+        self.question(judgement.question)
+        text, grade = self.document(judgement.document)["text"], judgement.grade
+        if (judgement.kind == "grade") != (grade is not None):
+            raise UsageError("belongs to kind 'grade', and to no other", field="grade")
+        check_fits(grade, self.workshop.settings.scale, judgement.spans, text)
+        judgement = replace(judgement, spans=_joined_spans(judgement.spans))
+        stored = self.state.judgement(judgement.uid)
+        if stored is None:
+            self.open_question(judgement.question)  # a repeated one was stored before
+            self.state.add([judgement])
+            stored = self.state.judgement(judgement.uid)
+        # The same sent twice differs in when it came, and in what the queue meant it for by then.
+        sent = replace(judgement, at="", purpose="")
+        if stored is None or replace(stored, at="", purpose="") != sent:
+            raise ClashError("this uid is another judgement's", code="uid", field="uid")
+
+    def counts(self, person: Person) -> Plain:
+        """How far the set is, in numbers that everybody may know; for the owner some more."""
+        self.queue.refresh()
+        counts = {
+            "questions": sum(1 for _ in self.state.open_questions()),
+            "pairs": sum(len(pool.candidates) for pool in self.queue.pools.values()),
+            "mine": self.n_judged(person),
+        }
+        if person.role == "owner":
+            counts["conflicts"] = sum(1 for _ in conflicts(self.queue.pools))
+            counts["odd"] = sum(bool(pool.odd) for pool in self.queue.pools.values())
+        return counts
+
+    def n_judged(self, person: Person) -> int:
+        """How many pairs a person has judged, put off ones aside."""
+        rows = self.state.history.get(person.uid, ())
+        return len({(row.question, row.document) for row in rows if row.kind != "later"})
+
+    @property
+    def decides(self) -> Plain:
+        """How far the comparison of retrievers is, without their names."""
+        return stopping_estimate(self.queue.pools.values(), len(self.queue.plan.retrievers))
+
+    def leak(self, question: Question) -> float | None:
+        """The share of a question's content words that its sources have; None without sources."""
+        docs = [self.documents.get(source) for source in question.sources]
+        texts = [doc.text or "" for doc in docs if doc is not None]
+        return leak(question.text, texts) if texts else None
+
+
+def _joined_spans(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Stretches of a text, sorted; those that overlap or touch are one."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)

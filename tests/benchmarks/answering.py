@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message
 
 from kragx.workshop.desk import Desk
 from kragx.workshop.folder.folder import Workshop
-from kragx.workshop.services import judging
+from kragx.workshop.services import judging, people
 from kragx.workshop.state.records import new_uid
 from kragx.workshop.state.state import State
 from kragx.workshop.web.server import application
@@ -89,7 +89,9 @@ def answered(chunks: str) -> dict[str, float]:
         workshop = Workshop.open(shop)
         with workshop.store() as store:
             desk = Desk(workshop, State(store))
-            tokens = [desk.people.token(desk.people.annotator(f"person{n}")) for n in range(PEOPLE)]
+            tokens = [
+                people.link_token(desk, people.annotator(desk, f"person{n}")) for n in range(PEOPLE)
+            ]
             with patch.object(judging, "_underlined", lambda view: view):
                 return _measured(application(desk), tokens)
 

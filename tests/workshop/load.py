@@ -202,7 +202,7 @@ def main() -> None:
 
 def summary(shop: Path, outcome: Outcome) -> str:
     """What was stored, read from the file itself, and how long answers took."""
-    with RecordStore(shop / "workshop.sqlite", make=False) as store:
+    with RecordStore(shop / "workshop.sqlite") as store:
         rows = [row for row in store.after({}) if isinstance(row, Judgement)]
     outcome.stored.update(row.uid for row in rows)
     lines = [

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kragx.workshop import services
 from kragx.workshop.desk import Desk
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.folder.starting import start
@@ -81,7 +82,7 @@ class Served:
 
     def annotator(self, name: str) -> str:
         """The token of an annotator."""
-        return self.desk.people.token(self.desk.people.annotator(name))
+        return services.people.link_token(self.desk, services.people.annotator(self.desk, name))
 
     def ask(
         self,
@@ -134,7 +135,7 @@ def serving(folder: Path, **options: Any) -> Iterator[Served]:
                 yield Served(
                     desk,
                     socket.getsockname()[1],
-                    desk.people.token(desk.context.state.owner()),
+                    services.people.link_token(desk, desk.state.owner()),
                     visitors,
                 )
         finally:

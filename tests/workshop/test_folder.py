@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from kragx.errors import ConfigError, DataError, UsageError
+from kragx.workshop import services
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.folder.starting import start
 from tests.workshop.serving import CORPUS, opened, started, written
@@ -99,9 +100,9 @@ def test_a_gold_set_comes_in_whole(tmp_path):
     made = start(folder, corpus=corpus, gold=written(tmp_path / "g.jsonl", [record]))
     assert (made.questions, made.judgements) == (1, 3)
     with opened(folder) as desk:
-        question = desk.context.state.questions["q/1"]
-        (person,) = desk.context.state.people.values()
-        said = {one.document: one.grade for one in desk.context.state.history[person.uid]}
+        question = desk.state.questions["q/1"]
+        (person,) = desk.state.people.values()
+        said = {one.document: one.grade for one in desk.state.history[person.uid]}
     assert (person.role, person.name) == ("file", "g")
     # Of 0 to 3, what a gold file calls relevant (1) is a 2, and highly relevant (2) a 3.
     assert said == {"refund": 3, "refund:0-3": 2, "warranty": 0}
@@ -124,9 +125,12 @@ def test_questions_come_in_without_grades(tmp_path):
     made = start(tmp_path / "shop", corpus=corpus, questions=questions)
     assert (made.questions, made.judgements) == (1, 0)
     with opened(tmp_path / "shop") as desk:
-        question = desk.context.state.questions["q1"]
+        question = desk.state.questions["q1"]
         assert (question.origin, question.sources) == ("template", ("refund",))
-        assert desk.judging.next(desk.context.state.owner())["pair"]["document"]["id"] == "refund"
+        assert (
+            services.judging.next_pair(desk, desk.state.owner())["pair"]["document"]["id"]
+            == "refund"
+        )
 
 
 def test_all_mistakes_are_named_with_their_fields(shop):
@@ -157,13 +161,13 @@ def test_a_folder_without_a_workshop(tmp_path):
 def test_a_secret_that_was_cut_short(shop):
     """A short one could be guessed; without one, links are made anew."""
     with opened(shop) as desk:
-        before = desk.people.token(desk.context.state.owner())
+        before = services.people.link_token(desk, desk.state.owner())
     (shop / ".secret").write_text("abc")
     with pytest.raises(DataError, match="remove it"):
         _ = Workshop.open(shop).secret
     (shop / ".secret").unlink()
     with opened(shop) as desk:
-        assert desk.people.token(desk.context.state.owner()) != before
+        assert services.people.link_token(desk, desk.state.owner()) != before
 
 
 def test_gold_of_one_word_stays_what_it_is(tmp_path):

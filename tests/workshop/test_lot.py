@@ -9,6 +9,7 @@ from kragx.agreement.change import estimate
 from kragx.agreement.change.draw import LabelledMetric, draw_lot
 from kragx.data import Doc
 from kragx.errors import UsageError
+from kragx.workshop import services
 from kragx.workshop.commands.diff_labels import LotFeed, lot_workshop
 from kragx.workshop.desk import Desk
 from kragx.workshop.folder.folder import Workshop
@@ -39,14 +40,14 @@ class Bench:
 
     def next(self, person=None):
         """The pair that somebody is shown; None without one."""
-        pair = self.desk.judging.next(person or self.owner)["pair"]
+        pair = services.judging.next_pair(self.desk, person or self.owner)["pair"]
         return pair and (pair["question"]["uid"], pair["document"]["id"])
 
     def say(self, pair, grade=None, kind="grade", person=None):
         """What somebody says of a pair."""
         fields = {"uid": new_uid(), "question": pair[0], "document": pair[1]}
         form = {**fields, "kind": kind, "grade": grade}
-        self.desk.judging.judge(person or self.owner, **form)
+        services.judging.judge(self.desk, person or self.owner, **form)
 
 
 @pytest.fixture
@@ -115,12 +116,12 @@ def test_copies_are_judged_once(tmp_path):
         feed = LotFeed(lot, queries, state, Copies(workshop.documents), 3)
         desk = Desk(workshop, state, feed=feed.feed)
         for _ in range(4):
-            pair = desk.judging.next(state.owner())["pair"]
+            pair = services.judging.next_pair(desk, state.owner())["pair"]
             said = {"question": pair["question"]["uid"], "document": pair["document"]["id"]}
             grade = 0 if said["document"] == "a" else 3
             form = {"uid": new_uid(), **said, "kind": "grade", "grade": grade}
-            desk.judging.judge(state.owner(), **form)
-        assert desk.judging.next(state.owner())["pair"] is None
+            services.judging.judge(desk, state.owner(), **form)
+        assert services.judging.next_pair(desk, state.owner())["pair"] is None
         assert feed.difference().counts["n_labelled"] == 2
         assert feed.difference().difference == 0
 

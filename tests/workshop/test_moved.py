@@ -6,6 +6,7 @@ import pytest
 
 from kragx.data import read_dataset
 from kragx.errors import DataError, UsageError
+from kragx.workshop import services
 from kragx.workshop.exchange.exporting import ExportSource
 from kragx.workshop.exchange.importing import import_file
 from kragx.workshop.folder.folder import Workshop
@@ -67,8 +68,8 @@ def taken(folder, file):
 
 def held(desk):
     """The gold of a release by question: ids, and texts where there is none."""
-    documents = desk.context.workshop.documents
-    content = ready(desk.context.state, documents, Copies(documents), 3)
+    documents = desk.workshop.documents
+    content = ready(desk.state, documents, Copies(documents), 3)
     queries = {one.id: one for one in content.queries}
     items = {uid: [gold.id or gold.text for gold in own.gold] for uid, own in queries.items()}
     return items, content.n_moved
@@ -76,7 +77,7 @@ def held(desk):
 
 def say(desk, person, document, number, question="q1"):
     """Judge a pair."""
-    desk.judging.judge(person, **grade(question, document, number))
+    services.judging.judge(desk, person, **grade(question, document, number))
 
 
 @pytest.mark.integration
@@ -85,11 +86,11 @@ def test_what_is_unsure_comes_first_with_its_text(shop, moved):
     again = taken(shop, moved[1])
     assert not again.counts
     with opened(shop) as desk:
-        answer = desk.judging.next(desk.people.annotator("ann"))
+        answer = services.judging.next_pair(desk, services.people.annotator(desk, "ann"))
         pair = answer["pair"]
         assert (pair["question"]["uid"], pair["document"]["id"]) == ("q1", "n2")
         assert (pair["moved"], pair["mine"]) == ([OLD["fee"]], None)
-        other = desk.judging.next(desk.people.annotator("bob"))[
+        other = services.judging.next_pair(desk, services.people.annotator(desk, "bob"))[
             "pair"
         ]  # somebody looks at that one
         assert other is None or other["document"]["id"] != "n2"
@@ -99,20 +100,20 @@ def test_what_is_unsure_comes_first_with_its_text(shop, moved):
 def test_a_text_counts_until_somebody_has_found_it(shop, number, gold):
     """Judged as relevant the chunk takes its place; as not relevant, nothing answers any more."""
     with opened(shop) as desk:
-        ann = desk.people.annotator("ann")
+        ann = services.people.annotator(desk, "ann")
         before, n = held(desk)
         assert before == {"q0": ["n1"], "q1": [OLD["fee"]], "q2": [OLD["storm"]]}
         assert n == 2
         say(desk, ann, "n2", number)
         after, n = held(desk)
         assert (after.get("q1"), n) == (gold, 1)
-        assert not desk.context.queue.pools["q1"].in_doubt
+        assert not desk.queue.pools["q1"].in_doubt
 
 
 def test_a_lost_text_gives_way_to_what_somebody_finds(shop):
     """By searching: until then it stays, also when something is judged as not relevant."""
     with opened(shop) as desk:
-        ann = desk.people.annotator("ann")
+        ann = services.people.annotator(desk, "ann")
         say(desk, ann, "n3", 0, "q2")
         assert OLD["storm"] in held(desk)[0]["q2"]
         say(desk, ann, "n2", 2, "q2")
@@ -128,10 +129,10 @@ def test_what_a_file_judged_is_asked_again_where_it_is_in_doubt(shop, tmp_path, 
     more = written(tmp_path / "more.unsure.jsonl", [line])
     assert taken(shop, more).counts["candidates"] == 1
     with opened(shop) as desk:
-        ann = desk.people.annotator("ann")
-        assert desk.judging.next(ann)["pair"]["document"]["id"] == "n1"
+        ann = services.people.annotator(desk, "ann")
+        assert services.judging.next_pair(desk, ann)["pair"]["document"]["id"] == "n1"
         say(desk, ann, "n1", 3, "q0")
-        assert desk.judging.next(ann)["pair"]["document"]["id"] == "n2"
+        assert services.judging.next_pair(desk, ann)["pair"]["document"]["id"] == "n2"
 
 
 def test_questions_that_are_not_there_are_added(tmp_path, moved):
@@ -145,9 +146,14 @@ def test_questions_that_are_not_there_are_added(tmp_path, moved):
     assert (result.counts, result.form) == (counts, "moved")
     assert any("search for" in words for words in result.remarks)
     with opened(folder) as desk:
-        assert list(desk.context.state.questions) == ["own", "q2"]
-        assert [item["text"] for item in desk.context.state.questions["q2"].gold] == [OLD["storm"]]
-        assert desk.judging.next(desk.people.annotator("ann"))["pair"]["question"]["uid"] == "own"
+        assert list(desk.state.questions) == ["own", "q2"]
+        assert [item["text"] for item in desk.state.questions["q2"].gold] == [OLD["storm"]]
+        assert (
+            services.judging.next_pair(desk, services.people.annotator(desk, "ann"))["pair"][
+                "question"
+            ]["uid"]
+            == "own"
+        )
 
 
 def test_the_workshop_over_the_old_corpus_refuses_it(tmp_path, moved):

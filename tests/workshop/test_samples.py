@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from kragx.agreement import PairToLabel, Sample
+from kragx.agreement.sample import read_sample
 from kragx.errors import DataError, UsageError
+from kragx.workshop.commands.label import start_labelling
 from kragx.workshop.folder.folder import Workshop
-from kragx.workshop.folder.starting import start
 from kragx.workshop.state.state import State
 
 PAIRS = (("q1", "d1"), ("q1", "d2"), ("q2", "d1"))
@@ -28,8 +29,7 @@ def sample(tmp_path):
 
 def test_a_sample_becomes_a_workshop(sample, tmp_path):
     """Its questions, documents and pairs, and nothing of judge, rank or retriever."""
-    started = start(tmp_path / "set", sample=sample)
-    assert (started.documents, started.questions, started.judgements) == (2, 2, 0)
+    start_labelling(tmp_path / "set", read_sample(sample))
     workshop = Workshop.open(tmp_path / "set")
     assert workshop.settings.scale.keys() == {0, 1, 2, 3}
     assert {name: doc.text for name, doc in workshop.documents.items()} == {
@@ -42,15 +42,14 @@ def test_a_sample_becomes_a_workshop(sample, tmp_path):
     assert {
         row.rank for docs in state.candidates.values() for rows in docs.values() for row in rows
     } == {None}
-    with pytest.raises(UsageError, match="either --corpus or --sample"):
-        start(tmp_path / "other")
+    assert (len(state.questions), state.judgements) == (2, {})
 
 
 def test_what_labels_mean(sample, tmp_path):
     """A rubric's words stand with the grades that they are for; without words a grade is itself."""
     settings = {**SAMPLE.settings, "scale": "0-1", "grades": {"1": "answers it"}}
     replace(SAMPLE, settings=settings).write(sample)
-    start(tmp_path / "set", sample=sample)
+    start_labelling(tmp_path / "set", read_sample(sample))
     assert Workshop.open(tmp_path / "set").settings.scale == {0: "0", 1: "answers it"}
 
 
@@ -60,8 +59,8 @@ def test_samples_that_no_workshop_can_have(sample, tmp_path):
     head = {"sample": {"asks": "relevance", "scale": "1-4"}}
     sample.write_text("\n".join([json.dumps(head), *lines[1:]]))
     with pytest.raises(UsageError, match="begin with 0"):
-        start(tmp_path / "set", sample=sample)
+        start_labelling(tmp_path / "set", read_sample(sample))
     sample.write_text("\n".join([*lines, lines[-1].replace("d1의", "다른")]))
     with pytest.raises(DataError, match="'d1' has two texts"):
-        start(tmp_path / "set", sample=sample)
+        start_labelling(tmp_path / "set", read_sample(sample))
     assert not (tmp_path / "set").exists()

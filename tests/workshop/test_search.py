@@ -1,8 +1,8 @@
 """The search of a workshop, and which documents are copies."""
 
 from kragx.data import Doc
+from kragx.workshop.desk import PassageIndex
 from kragx.workshop.pairs.standing import Copies
-from kragx.workshop.services.passages import PassageIndex
 from tests.thoroughness import all_cases
 
 WORDS = "산 물건은 받은 날부터 칠 일 안에 이유 없이 돌려보낼 수 있고 값은 삼 일 안에 돌려받는다"

@@ -5,11 +5,11 @@ import threading
 
 import pytest
 
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError
 from kragx.judging.store import Store as JudgementStore
 from kragx.workshop.state.records import Judgement, Person, Question, Release, SuggestedDocument
 from kragx.workshop.state.state import State
-from kragx.workshop.state.store import RecordStore, schema
+from kragx.workshop.state.store import RecordStore
 from tests.waiting import wait_until
 
 
@@ -155,12 +155,6 @@ def test_another_database_is_refused(tmp_path):
         pass
     with pytest.raises(DataError, match="something else"):
         JudgementStore(tmp_path / "workshop.sqlite").__enter__()
-
-
-def test_a_schema_has_a_plain_name():
-    """What stands in statements is letters, digits and _ alone."""
-    with pytest.raises(UsageError, match="no name of a schema"):
-        schema("a; drop table people")
 
 
 def test_who_waited_for_the_lock_reads_nothing_again(tmp_path):

@@ -220,16 +220,10 @@ def validate(
 
 def start(
     folder: Annotated[Path, opt.argument(metavar="FOLDER", help="Where to make it.")],
-    corpus: Annotated[
-        Path | None, typer.Option(help="File or folder with the documents (id, text).")
-    ] = None,
+    corpus: Annotated[Path, typer.Option(help="File or folder with the documents (id, text).")],
     config: Annotated[
         Path | None,
         typer.Option(help="A config of kragx run, whose retrievers suggest documents."),
-    ] = None,
-    sample: Annotated[
-        Path | None,
-        typer.Option(help="Instead: a sample of kragx judge label, whose pairs are to be judged."),
     ] = None,
     gold: Annotated[
         Path | None, typer.Option(help="A gold set in any format, whose grades are taken over.")
@@ -268,7 +262,6 @@ def start(
         folder,
         corpus=corpus,
         config=config,
-        sample=sample,
         gold=gold,
         questions=questions,
         name=name,

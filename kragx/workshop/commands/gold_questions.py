@@ -147,20 +147,15 @@ def questions(
         check_new("--out", out)
     targets = (dataset and dataset.targets) or {}
     shares = {name: targets[name] for name in ("difficulty", "query_type") if name in targets}
-    common: dict[str, Any] = {
-        "existing": there,
-        "targets": shares,
-        "most_leak": most_leak,
-        "seed": seed,
-    }
+    common = {"existing": there, "targets": shares, "most_leak": most_leak, "seed": seed}
     result: QuestionSet | None
     if origin == "model":
-        common |= of_model
-        result = _write(loaded, str(texts), n, **{"dry_run": False, **common})
+        result = _write(loaded, str(texts), n, **{"dry_run": False, **common, **of_model})
     else:
         if templates is not None:
             of_templates["templates"] = read_templates(templates)
-        result = make_questions(str(texts), n=n, **of_templates, **common)
+        options: dict[str, Any] = {**of_templates, **common}
+        result = make_questions(str(texts), n=n, **options)
     if result is None:
         return
     show(format, result.describe, result.to_dict)

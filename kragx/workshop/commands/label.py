@@ -12,7 +12,7 @@ from kragx.agreement.label_files import asked_in
 from kragx.agreement.labels import read_scale
 from kragx.agreement.sample import from_run, from_store, read_sample, with_grades
 from kragx.app.commands import options as opt
-from kragx.data import GoldDataset, Run, read_dataset, read_rows
+from kragx.data import Doc, GoldDataset, Query, Run, read_dataset, read_rows
 from kragx.ground.errors import DataError, UsageError, check_whole
 from kragx.ground.printing import joined, message, say
 from kragx.judging.examples import sample_path
@@ -72,7 +72,6 @@ def label(
 
     With a rubric's file (--rubric FILE.yaml) its words are shown, and its scale is the default.
     """
-    from kragx.workshop.folder import starting
     from kragx.workshop.folder.folder import FILE, Workshop
 
     if str(file) == "-" or file.suffix == ".gz":
@@ -107,12 +106,7 @@ def label(
     else:
         question = asks or _asked(named, store)
         sources = [read_rows(path) for path in results or ()]
-        of_judge: Choice = {
-            "asks": question,
-            "model": model,
-            "rubric": rubric,
-            "examples": examples,
-        }
+        of_judge = Choice(asks=question, model=model, rubric=rubric, examples=examples)
         candidates = _candidates(sources, store, depth, of_judge, graded_alone=queries is None)
         weights = _weights(questions, queries, sources, candidates)
         sample = draw(
@@ -126,11 +120,11 @@ def label(
         wording = _wording(named, grades.high, store)
         sample = replace(sample, settings={**sample.settings, "scale": scale_text, **wording})
         # What no workshop can be made of is said before the sample is written.
-        starting.scale_of(sample, "en")
-        starting.documents_of(sample)
+        scale_of(sample, "en")
+        documents_of(sample)
         sample.write(sample_file)
     if not is_made:
-        starting.start(folder, sample=sample_file)
+        start_labelling(folder, sample)
     opened = Workshop.open(folder)
     _write(file, sample, opened, is_first=True)
     try:
@@ -139,6 +133,57 @@ def label(
         n, n_items = _write(file, sample, opened), len(sample.items)
         labelled = message("{n} of {of} labelled, in {path}", n=n, of=n_items, path=file)
         say(joined("; ", [labelled, "" if n >= n_items else message("run again to go on")]))
+
+
+def start_labelling(folder: Path, sample: Sample) -> None:
+    """Make the workshop of a sample: its questions, documents and pairs, in its order.
+
+    Raises:
+        DataError: an id has two texts.
+        UsageError: the labels do not begin with 0.
+    """
+    from kragx.workshop.folder.starting import language_of, start
+    from kragx.workshop.state.records import SuggestedDocument
+
+    documents = documents_of(sample)
+    texts = {pair.query_id: pair.query for pair in sample.items}
+    pairs = [
+        SuggestedDocument(question=query_id, document=document, origin="source")
+        for query_id, document in (pair.ids for pair in sample.items)
+    ]
+    start(
+        folder,
+        corpus=documents,
+        questions=GoldDataset(tuple(Query(*pair) for pair in texts.items()), name="sample"),
+        suggested=pairs,
+        scale=scale_of(sample, language_of(documents)),
+    )
+
+
+def documents_of(sample: Sample) -> dict[str, Doc]:
+    """The documents of a sample by id; a `DataError` if an id has two texts."""
+    documents: dict[str, Doc] = {}
+    for pair in sample.items:
+        doc = documents.setdefault(pair.document_id, Doc(pair.document_id, pair.document))
+        if doc.text != pair.document:
+            problem = message("the document {document_id!r} has two texts", document_id=doc.id)
+            raise DataError(problem, field="--results", remedy="draw from one corpus alone")
+    return documents
+
+
+def scale_of(sample: Sample, language: str) -> dict[int, str]:
+    """What the labels mean; a `UsageError` if they do not begin with 0, as a workshop's do."""
+    scale = read_scale(sample.settings.get("scale", "0-3"), Labels({}))
+    if scale.low != 0:
+        problem = message("{scale}: a workshop's grades begin with 0", scale=scale)
+        raise UsageError(problem, field="scale", remedy="draw a sample with --scale 0-3")
+    words = sample.settings.get("grades")
+    if words is not None:  # of a rubric of the judge's own
+        return {grade: words.get(str(grade), str(grade)) for grade in scale.labels}
+    words = RUBRICS[f"{sample.settings.get('asks', 'relevance')}-{language}-1"].grades
+    # A scale of another length than the rubric's has no words: nobody knows which would fit.
+    same = len(words) == len(scale.labels)
+    return {grade: words[grade] if same else str(grade) for grade in scale.labels}
 
 
 def _write(file: Path, sample: Sample, workshop: "Workshop", *, is_first: bool = False) -> int:

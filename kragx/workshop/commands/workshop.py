@@ -106,6 +106,7 @@ def serve(
         feed: makes what is called before somebody is shown a pair (`Desk`).
     """
     from kragx.workshop.desk import Desk
+    from kragx.workshop.services import people
     from kragx.workshop.state.state import State
 
     is_local = host in _LOOPBACK
@@ -119,15 +120,15 @@ def serve(
         number = socket.getsockname()[1]
         name = called[0] if called else host
         base = f"http://{f'[{name}]' if ':' in name else name}:{number}/#"
-        people = [desk.people.annotator(annotator) for annotator in annotators]
-        owners = f"{base}{desk.people.token(state.owner())}"
+        judges = [people.annotator(desk, annotator) for annotator in annotators]
+        owners = f"{base}{people.link_token(desk, state.owner())}"
         size = message(
             "{name}: {n} documents", name=visible(opened.settings.name), n=len(opened.documents)
         )
         put(joined("", [size, "\n"]))
         put(joined("", [message("owner: {address}", address=owners), "\n"]))
-        for person in people:
-            put(f"{visible(person.name)}: {base}{desk.people.token(person)}\n")
+        for person in judges:
+            put(f"{visible(person.name)}: {base}{people.link_token(desk, person)}\n")
         if not is_local:
             say(
                 message(

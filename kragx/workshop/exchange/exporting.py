@@ -279,16 +279,20 @@ def _write_label_studio(source: ExportSource, path: Path) -> Report:
     questions = source.state.open_questions()
     pairs = [(q, document) for q in questions for document in _documents(source.state, q.uid)]
     tasks = [_task(source, *pair) for pair in pairs if pair[1] in source.documents]
-    with open_text(path) as file:
-        file.write(to_json(tasks, indent=1) + "\n")
     words = (*map(str, source.grades), "unusable", "later")
     choices = "\n".join(f'    <Choice value="{word}"/>' for word in words)
-    with open_text(path.with_name(path.name + ".xml")) as file:
-        file.write(_LABELS.format(choices=choices))
+    texts = {path: to_json(tasks, indent=1) + "\n"}
+    texts[path.with_name(path.name + ".xml")] = _LABELS.format(choices=choices)
+    for target, text in texts.items():
+        with open_text(target) as file:
+            file.write(text)
     n_absent, n_annotations = len(pairs) - len(tasks), sum(len(t["annotations"]) for t in tasks)
     absent = message("{n} pairs whose document the corpus does not have", n=n_absent)
-    left_out = [absent] if n_absent else []
-    return {message("tasks"): len(tasks), message("annotations"): n_annotations}, left_out
+    counts: dict[str, int] = {
+        message("tasks"): len(tasks),
+        message("annotations"): n_annotations,
+    }
+    return counts, [absent] if n_absent else []
 
 
 def _task(source: ExportSource, question: records.Question, document: str) -> dict[str, Any]:
@@ -300,25 +304,23 @@ def _task(source: ExportSource, question: records.Question, document: str) -> di
     return {
         "data": data | {"question_uid": question.uid, "document_id": document},
         "annotations": [
-            {
-                "result": [*_results(judgement, text)],
-                "ground_truth": judgement.is_decision,
-            }
+            {"result": [*_results(judgement, text)], "ground_truth": judgement.is_decision}
             for judgement in filter(source.takes, judgements)
         ],
     }
 
 
 def _results(judgement: records.Judgement, text: str) -> Iterator[dict[str, Any]]:
-    def result(name: str, kind: str, **value: Any) -> dict[str, Any]:
-        return {"from_name": name, "to_name": "document", "type": kind, "value": value}
-
-    yield result("grade", "choices", choices=[str(_grade(judgement))])
+    values: list[tuple[str, str, dict[str, Any]]] = [
+        ("grade", "choices", {"choices": [str(_grade(judgement))]})
+    ]
     for start, end in judgement.spans:
-        stretch = {"start": start, "end": end, "text": text[start:end]}
-        yield result("evidence", "labels", **stretch, labels=["evidence"])
+        stretch = {"start": start, "end": end, "text": text[start:end], "labels": ["evidence"]}
+        values.append(("evidence", "labels", stretch))
     if judgement.note:
-        yield result("note", "textarea", text=[judgement.note])
+        values.append(("note", "textarea", {"text": [judgement.note]}))
+    for name, kind, value in values:
+        yield {"from_name": name, "to_name": "document", "type": kind, "value": value}
 
 
 _WRITERS: Mapping[str, Callable[[ExportSource, Path], Report]] = {

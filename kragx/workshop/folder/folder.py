@@ -219,7 +219,7 @@ class Workshop:
 
     def store(self) -> RecordStore:
         """Its database, made where it is new."""
-        return RecordStore(self.address, schema=self.settings.database_schema)
+        return RecordStore(self.address, self.settings.database_schema)
 
     @property
     def guidelines(self) -> str:

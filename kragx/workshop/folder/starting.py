@@ -1,7 +1,6 @@
 """The folder of a workshop, made; and what it begins with.
 
-A gold set's way in are its questions, and its grades as judgements of a file; of a sample that
-`kragx judge label` draws, its pairs.
+A gold set's way in are its questions, and its grades as judgements of a file.
 """
 
 import os
@@ -13,8 +12,6 @@ from typing import Any
 
 import yaml
 
-from kragx.agreement.labels import Labels, read_scale
-from kragx.agreement.sample import Sample, read_sample
 from kragx.data import Doc, GoldDataset, as_corpus, read_dataset
 from kragx.data.documents import doc_record
 from kragx.data.forbidden import FORBIDDEN
@@ -26,7 +23,6 @@ from kragx.data.yaml_text import yaml_mapping
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import to_jsonable
 from kragx.ground.printing import Line, Part, Result, message
-from kragx.judging.rubric import RUBRICS
 from kragx.workshop.folder.folder import (
     DATABASE,
     FILE,
@@ -64,58 +60,9 @@ SCALES: Mapping[str, Mapping[int, str]] = {
 """What stands on the page's buttons, short enough for a phone's; the guidelines say more."""
 
 
-def documents_of(sample: Sample) -> dict[str, Doc]:
-    """The documents of a sample by id.
-
-    Raises:
-        DataError: an id has two texts.
-    """
-    documents: dict[str, Doc] = {}
-    for pair in sample.items:
-        doc = documents.setdefault(pair.document_id, Doc(pair.document_id, pair.document))
-        if doc.text != pair.document:
-            problem = message(
-                "the document {document_id!r} has two texts", document_id=pair.document_id
-            )
-            raise DataError(problem, field="--sample", remedy="draw from one corpus alone")
-    return documents
-
-
-def records_of(sample: Sample, person: Person) -> list[StoredRecord]:
-    """The questions of a sample, and its pairs as suggestions, in its order."""
-    texts = {pair.query_id: pair.query for pair in sample.items}
-    questions = [
-        Question(uid=uid, person=person.uid, text=text, origin="file")
-        for uid, text in texts.items()
-    ]
-    pairs = [
-        SuggestedDocument(question=pair.query_id, document=pair.document_id, origin="source")
-        for pair in sample.items
-    ]
-    return [*questions, *pairs]
-
-
-def scale_of(sample: Sample, language: str) -> dict[int, str]:
-    """What the labels of a sample mean.
-
-    Raises:
-        UsageError: they do not begin with 0, as a workshop's do.
-    """
-    scale = read_scale(sample.settings.get("scale", "0-3"), Labels({}))
-    if scale.low != 0:
-        remedy = message("draw a sample with --scale 0-3")
-        raise UsageError(
-            message("{scale}: a workshop's grades begin with 0", scale=scale),
-            field="scale",
-            remedy=remedy,
-        )
-    words = sample.settings.get("grades")
-    if words is not None:  # of a rubric of the judge's own
-        return {grade: words.get(str(grade), str(grade)) for grade in scale.labels}
-    words = RUBRICS[f"{sample.settings.get('asks', 'relevance')}-{language}-1"].grades
-    # A scale of another length than the rubric's has no words: nobody knows which would fit.
-    same = len(words) == len(scale.labels)
-    return {grade: words[grade] if same else str(grade) for grade in scale.labels}
+def language_of(documents: Mapping[str, Doc]) -> Language:
+    """Korean if the documents begin with Hangul, else English."""
+    return "ko" if is_korean(next(iter(documents.values())).text or "") else "en"
 
 
 def incoming(
@@ -283,14 +230,14 @@ class Started(Result):
 def start(
     folder: str | Path,
     *,
-    corpus: str | Path | Mapping[str, Doc] | None = None,
+    corpus: str | Path | Mapping[str, Doc],
     config: str | Path | None = None,
-    sample: str | Path | None = None,
     gold: str | Path | GoldDataset | None = None,
     questions: str | Path | GoldDataset | None = None,
     suggested: Iterable[SuggestedDocument] = (),
     name: str | None = None,
     language: Language | None = None,
+    scale: Mapping[int, str] | None = None,
     database: str | None = None,
     schema: str | None = None,
 ) -> Started:
@@ -300,12 +247,12 @@ def start(
         folder: where; it may exist, but hold no workshop.
         corpus: file or folder with the documents; or these by id, which the folder is to hold.
         config: of `kragx run`; its retrievers suggest documents.
-        sample: instead of a corpus, a sample of `kragx judge label`, whose pairs are judged.
         gold: a gold set of any format; its grades are taken as judgements of a file.
         questions: another, of which the questions alone are taken.
         suggested: documents for these questions; what the corpus lacks is left out.
         name: of the gold set; default: the folder's.
         language: default: Korean if the corpus begins with Hangul.
+        scale: what each grade means; None for `SCALES`.
         database: the URL of a PostgreSQL database; ``${NAME}`` in it is an environment variable.
         schema: of that database, which may hold several workshops.
 
@@ -319,24 +266,19 @@ def start(
         raise UsageError("there is a workshop already", field=str(folder), remedy=remedy)
     if folder.exists() and not folder.is_dir():
         raise UsageError("is a file; name a folder", field=str(folder))
-    if (corpus is None) == (sample is None):
-        raise UsageError("name either --corpus or --sample", field="--corpus")
     # All that is named is read before anything is made: a mistake leaves no half folder behind.
     gold_set = None if gold is None else read_dataset(gold)
     question_set = None if questions is None else read_dataset(questions)
-    drawn = None if sample is None else read_sample(Path(sample))
-    texts = corpus if drawn is None else documents_of(drawn)
-    documents = Documents(as_corpus(texts))
-    if language is None:
-        language = "ko" if is_korean(next(iter(documents.values())).text or "") else "en"
+    documents = Documents(as_corpus(corpus))
+    language = language or language_of(documents)
     raw: dict[str, Any] = {
         "name": name or folder.resolve().name or "gold",
         "language": language,
-        "corpus": CORPUS if isinstance(texts, Mapping) else _from_folder(texts or "", folder),
+        "corpus": CORPUS if isinstance(corpus, Mapping) else _from_folder(corpus, folder),
         "config": config and _from_folder(config, folder),
         "database": database,
         "schema": schema,
-        "scale": dict(SCALES[language]) if drawn is None else scale_of(drawn, language),
+        "scale": dict(scale or SCALES[language]),
         "forbidden": to_jsonable(gold_set.forbidden) or None if gold_set is not None else None,
     }
     raw = {key: value for key, value in raw.items() if value is not None}
@@ -358,19 +300,22 @@ def start(
         if source is not None:
             people.append(Person(name=source.name, role="file"))
             records += incoming(source, people[-1], documents, top)
-    if drawn is not None:
-        people.append(Person(name=Path(str(sample)).name, role="file"))
-        records += records_of(drawn, people[-1])
     make_folder(folder)
-    if isinstance(texts, Mapping):
-        write_records(map(doc_record, texts.values()), folder / CORPUS)
+    if isinstance(corpus, Mapping):
+        write_records(map(doc_record, corpus.values()), folder / CORPUS)
     places = (row for row in suggested if row.document in documents)
     _ = workshop.secret  # made while nobody can open the folder yet
     guidelines = files("kragx.workshop") / "guidelines" / f"{workshop.settings.language}.md"
     _write_new(folder / GUIDELINES, guidelines.read_text("utf-8"))
     _write_new(folder / ".gitignore", _IGNORED)
     # The database last but one: what ended before it is made anew by the same command.
-    _store(workshop, [*people, *records, *places])
+    with workshop.store() as store:
+        if next(store.after({}), None) is not None:
+            remedy = message(
+                "name another with --schema, or copy the folder of the one that uses it"
+            )
+            raise UsageError("holds a workshop already", field=str(workshop.address), remedy=remedy)
+        store.add([*people, *records, *places])
     _write_new(folder / FILE, text)  # without it, there is no workshop
     return Started(
         folder=folder,
@@ -378,17 +323,6 @@ def start(
         questions=sum(isinstance(record, Question) for record in records),
         judgements=sum(isinstance(record, Judgement) for record in records),
     )
-
-
-def _store(workshop: Workshop, records: Iterable[StoredRecord]) -> None:
-    """Begin a database; a `UsageError` where another workshop has it."""
-    with workshop.store() as store:
-        if next(store.after({}), None) is not None:
-            remedy = message(
-                "name another with --schema, or copy the folder of the one that uses it"
-            )
-            raise UsageError("holds a workshop already", field=str(workshop.address), remedy=remedy)
-        store.add(records)
 
 
 def _write_new(path: Path, text: str) -> None:

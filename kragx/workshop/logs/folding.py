@@ -150,13 +150,22 @@ def gathered(
                 alone[text] = text, fresh.text(question.text), key_of(repr(fresh.values))
         fields = fields_of(record, keep)
         fields_met.update(fields)
-        ask = _ask(Ask(number, *alone[text]), question, fields, masker)
-        if holds_rated and question.thumbs is not None:
+        beside = [turn.to_dict() for turn in question.history], fields
+        is_rated = holds_rated and question.thumbs is not None
+        docs = (question.retrieved or ()) if is_rated else ()
+        ask = Ask(
+            number,
+            *alone[text],
+            around=key_of(to_json(beside)) if any(beside) else 0,
+            around_masked=key_of(to_json(replace(masker).within(beside))) if any(beside) else 0,
+            time=question.time,
+            thumb=_UNSAID if question.thumbs is None else question.thumbs,
+            has_list=question.retrieved is not None,
             # By id where there is one: texts of one document differ from log to log.
-            docs = question.retrieved or ()
-            ask.rated = tuple(Doc(doc.id, None if doc.id else doc.text) for doc in docs)
-        if by is not None:
-            ask.slice = to_json(fields.get(_name(by)))
+            rated=tuple(Doc(doc.id, None if doc.id else doc.text) for doc in docs),
+            slice="" if by is None else to_json(fields.get(_name(by))),
+            clicks=question.clicks,
+        )
         if question.session is not None and not question.history:
             sessions[question.session].append(ask)
         asks.append(ask)
@@ -178,18 +187,6 @@ def gathered(
     for ask in asks:
         ask.thumb = {_UNSAID: 0, 0: zero}.get(ask.thumb, ask.thumb)
     return asks, cautions
-
-
-def _ask(ask: Ask, question: LoggedQuestion, fields: Mapping[str, Any], masker: Masker) -> Ask:
-    """An ask with what its line says beside the question."""
-    beside = [turn.to_dict() for turn in question.history], fields
-    if any(beside):
-        ask.around = key_of(to_json(beside))
-        ask.around_masked = key_of(to_json(replace(masker).within(beside)))
-    ask.time, ask.clicks = question.time, question.clicks
-    ask.thumb = _UNSAID if question.thumbs is None else question.thumbs
-    ask.has_list = question.retrieved is not None
-    return ask
 
 
 def fields_of(record: Any, keep: Sequence[str]) -> dict[str, Any]:

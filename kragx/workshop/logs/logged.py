@@ -7,15 +7,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from kragx.data import Doc, Gold, GoldDataset, Query, Retrieved
 from kragx.data.gold import Turn
 from kragx.evaluation.calls.logs import LoggedQuestion
 from kragx.ground.errors import UsageError
-from kragx.ground.json_values import to_jsonable
+from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import Line, Part, Result, joined, message, percent, warning
-from kragx.workshop.folder.folder import Language
 from kragx.workshop.folder.starting import Started, start
 from kragx.workshop.logs.folding import N_TURNS, Ask, FoldedQuestion, fields_of
 from kragx.workshop.logs.masks import Masker
@@ -37,11 +36,11 @@ class LoggedGold(Result):
         n_asks_of_gold: the asks of the questions that gold could be had for; None where all count.
         first, last: the days of the first and last ask; None where the log has no times.
         n_up, n_down: thumbs.
-        masked: by kind, how many finds were masked; those in what was retrieved and answered come
-            as questions are read.
+        masked_in_questions: by kind, how many finds were masked in what was asked.
         design: how questions were drawn; empty where all were taken.
         gold_from: what gold was made of; None for none.
         cautions: what a reader should know of the logs.
+        logs, masker, drawn, keep: what the questions are made from, as they are read.
     """
 
     n_asks: int
@@ -53,21 +52,39 @@ class LoggedGold(Result):
     last: str | None
     n_up: int
     n_down: int
-    masked: Mapping[str, int]
+    masked_in_questions: Mapping[str, int] = field(metadata=HIDDEN)
     design: Mapping[str, Any]
     gold_from: GoldFrom | None
     cautions: Sequence[str]
-    _drawn: DrawnQuestions = field(repr=False)
+    logs: Logs = field(repr=False, metadata=HIDDEN)
+    masker: Masker = field(repr=False, metadata=HIDDEN)
+    drawn: Sequence[FoldedQuestion] = field(repr=False, metadata=HIDDEN)
+    keep: Sequence[str] = field(metadata=HIDDEN)
+
+    also_plain: ClassVar[tuple[str, ...]] = ("masked", "scope")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        named = {name: getattr(self, name) for name in self.__dataclass_fields__ if name[0] != "_"}
         biased = {} if self.gold_from is None else {"biased": str(_BIASED[self.gold_from])}
-        return {**to_jsonable(named), "scope": str(self.scope), **biased}
+        return {**super().to_dict(), **biased}
 
     def questions(self) -> Iterator[tuple[Query, Retrieved | None]]:
-        """The questions with what was last retrieved for each, as the logs are read once more."""
-        return iter(self._drawn)
+        """The questions, in the order in which each was last asked, with what was retrieved then.
+
+        The logs are read once more: they are larger than memory, and few questions are drawn.
+        """
+        # Answers may have been read before: only what is masked in questions stays counted.
+        self.masker.counts.clear()
+        self.masker.counts.update(self.masked_in_questions)
+        drawn = {question.last.number: question for question in self.drawn}
+        for number, logged in enumerate(self.logs.questions()):
+            if number in drawn:
+                yield self._question(drawn[number], logged)
+
+    @property
+    def masked(self) -> Mapping[str, int]:
+        """By kind, how many finds were masked; those in answers and documents come with them."""
+        return self.masker.counts
 
     @property
     def scope(self) -> str:
@@ -89,6 +106,48 @@ class LoggedGold(Result):
             period=period,
             share=percent(n / max(self.n_asks, 1)),
         )
+
+    def _gold(self, question: FoldedQuestion) -> tuple[Gold, ...]:
+        """What people clicked, or what was retrieved for the asks that they rated."""
+        if self.gold_from == "clicks":
+            return tuple(map(Gold, dict.fromkeys(name for a in question.asks for name in a.clicks)))
+        golds: dict[object, Gold] = {}
+        for ask in question.asks if self.gold_from == "thumbs" else ():
+            for doc in ask.rated if ask.thumb else ():
+                # A thumb up outweighs one down: the answer that was liked rests on the document.
+                if ask.thumb > 0 or doc.identity not in golds:
+                    text = doc.text if doc.text is None else self._masked(doc).text
+                    golds[doc.identity] = Gold(doc.id, text, float(max(0, ask.thumb)))
+        return tuple(golds.values())
+
+    def _question(
+        self, question: FoldedQuestion, logged: LoggedQuestion
+    ) -> tuple[Query, Retrieved | None]:
+        gold, fields = self._gold(question), fields_of(logged.record, self.keep)
+        metadata = self.masker.within(fields)
+        query_type = metadata.pop("query_type", None)
+        if logged.answer is not None:
+            metadata["logged_answer"] = self.masker.text(logged.answer)
+        if logged.time is not None:
+            metadata["last_asked"] = day(logged.time)
+        turns = [Turn(turn.role, self.masker.text(turn.content)) for turn in logged.history]
+        query = Query(
+            question.id,
+            question.text,
+            gold,
+            query_type=None if query_type is None else str(query_type),
+            metadata=metadata,
+            history=(*turns, *_earlier(question.last)),
+            weight=float(len(question.asks)),
+            inclusion=question.inclusion,
+        )
+        if logged.retrieved is None:
+            return query, None
+        return query, Retrieved(tuple(map(self._masked, logged.retrieved)))
+
+    def _masked(self, doc: Doc) -> Doc:
+        text = None if doc.text is None else self.masker.text(doc.text)
+        return Doc(doc.id, text, self.masker.within(doc.metadata), doc.score)
 
     def describe(self) -> Iterator[Part]:
         """What was read, folded, drawn and masked, and what numbers will be true of."""
@@ -151,75 +210,6 @@ def day(time: float) -> str:
     return datetime.fromtimestamp(time, UTC).date().isoformat()
 
 
-@dataclass(eq=False)
-class DrawnQuestions:
-    """Logs that were read once, and those of their questions that are drawn.
-
-    What was retrieved and answered is not kept meanwhile: a log is larger than memory, and few of
-    its questions are drawn.
-    """
-
-    logs: Logs
-    masker: Masker
-    drawn: Sequence[FoldedQuestion]
-    keep: Sequence[str]
-    gold_from: GoldFrom | None
-
-    def __post_init__(self) -> None:
-        self._counts = self.masker.counts.copy()
-
-    def __iter__(self) -> Iterator[tuple[Query, Retrieved | None]]:
-        """The questions, in the order in which each was last asked."""
-        self.masker.counts.clear()  # the texts of answers may be read again
-        self.masker.counts.update(self._counts)
-        drawn = {question.last.number: question for question in self.drawn}
-        for number, logged in enumerate(self.logs.questions()):
-            if number in drawn:
-                yield self._question(drawn[number], logged)
-
-    def _gold(self, question: FoldedQuestion) -> tuple[Gold, ...]:
-        """What people clicked, or what was retrieved for the asks that they rated."""
-        if self.gold_from == "clicks":
-            return tuple(map(Gold, dict.fromkeys(name for a in question.asks for name in a.clicks)))
-        golds: dict[object, Gold] = {}
-        for ask in question.asks if self.gold_from == "thumbs" else ():
-            for doc in ask.rated if ask.thumb else ():
-                # A thumb up outweighs one down: the answer that was liked rests on the document.
-                if ask.thumb > 0 or doc.identity not in golds:
-                    text = doc.text if doc.text is None else self._masked(doc).text
-                    golds[doc.identity] = Gold(doc.id, text, float(max(0, ask.thumb)))
-        return tuple(golds.values())
-
-    def _question(
-        self, question: FoldedQuestion, logged: LoggedQuestion
-    ) -> tuple[Query, Retrieved | None]:
-        gold, fields = self._gold(question), fields_of(logged.record, self.keep)
-        metadata = self.masker.within(fields)
-        query_type = metadata.pop("query_type", None)
-        if logged.answer is not None:
-            metadata["logged_answer"] = self.masker.text(logged.answer)
-        if logged.time is not None:
-            metadata["last_asked"] = day(logged.time)
-        turns = [Turn(turn.role, self.masker.text(turn.content)) for turn in logged.history]
-        query = Query(
-            question.id,
-            question.text,
-            gold,
-            query_type=None if query_type is None else str(query_type),
-            metadata=metadata,
-            history=(*turns, *_earlier(question.last)),
-            weight=float(len(question.asks)),
-            inclusion=question.inclusion,
-        )
-        if logged.retrieved is None:
-            return query, None
-        return query, Retrieved(tuple(map(self._masked, logged.retrieved)))
-
-    def _masked(self, doc: Doc) -> Doc:
-        text = None if doc.text is None else self.masker.text(doc.text)
-        return Doc(doc.id, text, self.masker.within(doc.metadata), doc.score)
-
-
 def _earlier(ask: Ask) -> list[Turn]:
     """The questions before one in its session, the oldest first."""
     turns: list[Turn] = []
@@ -229,20 +219,13 @@ def _earlier(ask: Ask) -> list[Turn]:
     return turns[::-1]
 
 
-def open_workshop(
-    made: LoggedGold,
-    folder: Path,
-    *,
-    corpus: str | Path | None = None,
-    language: Language | None = None,
-) -> Started:
+def open_workshop(made: LoggedGold, folder: Path, *, corpus: str | Path | None = None) -> Started:
     """Make a workshop of the questions, on what was retrieved for them.
 
     Args:
         made: the questions.
         folder: where; it may exist, but hold no workshop.
         corpus: file or folder with the documents; None takes those whose texts the logs have.
-        language: of page and guidelines; None for that of the documents.
 
     Raises:
         UsageError: there is a workshop already; or there are no texts to judge.
@@ -272,5 +255,4 @@ def open_workshop(
         gold=gold,
         questions=alone,
         suggested=rows,
-        language=language,
     )

@@ -19,7 +19,7 @@ from kragx.data.lists import Floats
 from kragx.ground.errors import DataError, UsageError, check_whole
 from kragx.ground.printing import message
 from kragx.workshop.logs.folding import Ask, FoldedQuestion, fold, gathered
-from kragx.workshop.logs.logged import DrawnQuestions, GoldFrom, LoggedGold, day
+from kragx.workshop.logs.logged import GoldFrom, LoggedGold, day
 from kragx.workshop.logs.masks import Masker
 from kragx.workshop.logs.reading import Logs
 
@@ -123,11 +123,14 @@ def gold_from_logs(
         last=day(max(times)) if times else None,
         n_up=sum(ask.thumb > 0 for ask in asks),
         n_down=sum(ask.thumb < 0 for ask in asks),
-        masked=masker.counts,
+        masked_in_questions=masker.counts.copy(),
         design=design,
         gold_from=gold_from,
         cautions=cautions,
-        _drawn=DrawnQuestions(logs, masker, rows, keep, gold_from),
+        logs=logs,
+        masker=masker,
+        drawn=rows,
+        keep=keep,
     )
 
 

@@ -6,7 +6,7 @@ passage, or several that belong together.
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
@@ -76,26 +76,16 @@ def fillings(documents: Sequence[Doc]) -> list[Filling]:
     """
     texts = [unicodedata.normalize("NFC", (doc.text or "")[:_READ]) for doc in documents]
     metadata = [_values(doc.metadata) for doc in documents]
-    are_korean = [
-        is_korean(" ".join([text, *values.values()])[:_READ])
-        for text, values in zip(texts, metadata)
-    ]
-    languages: list[Language] = ["ko" if korean else "en" for korean in are_korean]
+    wholes = (" ".join([text, *values.values()]) for text, values in zip(texts, metadata))
+    languages: list[Language] = ["ko" if is_korean(text[:_READ]) else "en" for text in wholes]
     headings = list(map(_heading, metadata, texts))
+    counts = [Counter[str]() for _ in texts]
     # A language's texts at once: Kiwi works on several, and English nouns show among all texts.
-    nouns_of = {
-        name: iter(
-            phrases_of(
-                [
-                    f"{heading}\n{text}"
-                    for heading, text, language in zip(headings, texts, languages)
-                    if language == name
-                ]
-            )
-        )
-        for name, phrases_of in NOUNS.items()
-    }
-    counts = [Counter(next(nouns_of[name])) for name in languages]
+    for name, phrases_of in NOUNS.items():
+        rows = [row for row, language in enumerate(languages) if language == name]
+        phrases = phrases_of([f"{headings[row]}\n{texts[row]}" for row in rows])
+        for row, nouns in zip(rows, phrases):
+            counts[row].update(nouns)
     n_having = Counter(noun for nouns in counts for noun in nouns)
     return [
         Filling(
@@ -399,10 +389,11 @@ def _groups(parts: Sequence[PassagePart]) -> list[list[int]]:
     What belongs together was cut from the same source, by the first field that says one, or is of
     one document.
     """
-    members: dict[str, list[int]] = {}
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    group_of: list[list[int]] = []
     for number, part in enumerate(parts):
         sources = (part.doc.metadata.get(name) for name in _SOURCES)
         named = next((source for source in sources if isinstance(source, str)), part.id)
-        members.setdefault(named, []).append(number)
-    group_of = {number: group for group in members.values() for number in group}
-    return [group_of[number] for number in range(len(parts))]
+        groups[named].append(number)
+        group_of.append(groups[named])
+    return group_of

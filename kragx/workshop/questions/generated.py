@@ -22,7 +22,7 @@ from kragx.judging.writing import (
     need_of,
     relevance_of,
 )
-from kragx.workshop.questions.documents import CorpusPassages, Passage, PassagePart
+from kragx.workshop.questions.documents import CorpusPassages, Passage
 from kragx.workshop.questions.question import NewQuestion, Sieve, Why, WrittenQuestions
 from kragx.workshop.questions.targets import (
     Cell,
@@ -167,7 +167,13 @@ class _ModelDrafts:
         for slot, (passage, request), text, judgement in zip(
             slots, requests, written, judged.judgements, strict=True
         ):
-            draft = text or self._unwritten(slot, judgement.failure, request)
+            if text is None and judgement.failure is not None:
+                self._count(slot, {judgement.failure})
+            draft = text
+            if text is None and not slot.is_open:
+                # As long as one that will be checked, and each of its own, as these will be.
+                words = ("질문 " if request.rubric.language == "ko" else "question ") * 10
+                draft = Draft(f"{slot.place} {words}", words, "easy")
             if draft is not None and (candidate := self._candidate(slot, passage, request, draft)):
                 candidates.append((slot, *candidate))
         if candidates:
@@ -188,16 +194,6 @@ class _ModelDrafts:
         self._requests.add((passage.text, kind))
         ids = ", ".join(passage.sources)
         return passage, asked_for(self._judge, passage.text, kind, ids)
-
-    def _unwritten(self, slot: _Slot, failure: str | None, request: Question) -> Draft | None:
-        """Count a question that was not written; in a dry run what stands for it."""
-        if failure is not None:
-            self._count(slot, {failure})
-        if slot.is_open:
-            return None
-        # As long as one that will be checked, and each of its own, as these will be.
-        words = ("질문 " if request.rubric.language == "ko" else "question ") * 10
-        return Draft(f"{slot.place} {words}", words, "easy")
 
     def _count(self, slot: _Slot, failures: Collection[str | None]) -> None:
         """Count a place of whose question nothing is known; a dry run does not go on with it."""
@@ -232,19 +228,17 @@ class _ModelDrafts:
         faults: list[Why] = [] if is_right else ["wrong language"]
         if slot.is_open and self._sieve.first([question], faults) is None:
             return None
-        parts = () if answerable else self._elsewhere(slot, draft, passage)
-        passages, uid = (passage, *(Passage((part,)) for part in parts)), question.uid
+        passages = [passage]
+        if not answerable:
+            near = self._passages.nearest(draft.text, _NEAREST + 1)
+            if not slot.is_open:  # what stands for a question is near to nothing
+                places = range(slot.place, slot.place + _NEAREST + 1)
+                near = [self._passages.at(place)[0].parts[0] for place in places]
+            parts = [part for part in near if part not in passage.parts][:_NEAREST]
+            passages += [Passage((part,)) for part in parts]
         checks = [need_of(judge, draft, answerable=answerable)]
-        checks += [relevance_of(judge, draft, row.text, uid) for row in passages]
+        checks += [relevance_of(judge, draft, row.text, question.uid) for row in passages]
         return question, checks
-
-    def _elsewhere(self, slot: _Slot, draft: Draft, passage: Passage) -> tuple[PassagePart, ...]:
-        """The other passages in which an answer is looked for."""
-        near = self._passages.nearest(draft.text, _NEAREST + 1)
-        if not slot.is_open:  # what stands for a question is near to nothing
-            places = range(slot.place, slot.place + _NEAREST + 1)
-            near = [self._passages.at(place)[0].parts[0] for place in places]
-        return tuple(part for part in near if part not in passage.parts)[:_NEAREST]
 
     def _decide(
         self,
@@ -254,12 +248,12 @@ class _ModelDrafts:
         judgements: Sequence[Judgement],
     ) -> None:
         """Keep a question or drop it, by what the model says; what is not known says nothing."""
+        if not slot.is_open:
+            return  # it merely stood for a question
         need, *answers = judgements
         answerable = slot.kind.answerable
         required = judgements[:2] if answerable else judgements
         failures = {row.failure for row in required if row.grade is None}
-        if not slot.is_open:
-            return  # it merely stood for a question
         by_need, by_relevance = (check.rubric for check in checks[:2])
         has_answer = any(by_relevance.match_from <= (row.grade or 0) for row in answers)
         fault: Why | None = None

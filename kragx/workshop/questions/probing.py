@@ -6,7 +6,7 @@ for it leaks. Made from the documents alone, so blind of any retriever.
 
 import hashlib
 import re
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -23,7 +23,7 @@ from kragx.data.text import normalise
 from kragx.ground.errors import UsageError, check_whole, nearest, shorten
 from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import Line, Part, Result, message, visible
-from kragx.workshop.folder.places import known_place
+from kragx.workshop.folder.places import place_of
 from kragx.workshop.questions.documents import Filling, fillings, sampled
 from kragx.workshop.questions.templates import own_templates
 
@@ -31,7 +31,6 @@ PROBE = "probe"
 """The ``query_type`` of probes: nobody asked them, so they are no traffic."""
 
 _DOCUMENTS_A_PROBE = 3  # some have neither heading nor noun phrase
-_NO_METADATA = "give the documents metadata that say it"
 _TEMPLATES = ("general_inquiry", "easy")  # they ask outright, in the words of the text
 
 
@@ -150,6 +149,8 @@ class _ProbeDrafts:
         self._by, self._rng = by, rng
         self.values: dict[str, Any] = {}
         self.owners: dict[str, frozenset[str]] = {}
+        # What the documents that say whose they are say, titles too, in one case and Unicode form.
+        self._folded: dict[str, str] = {}
         for doc in docs:
             value = value_at(doc.metadata, by)
             members = value if isinstance(value, list | tuple) else [value]
@@ -157,19 +158,14 @@ class _ProbeDrafts:
             if keys:
                 self.values |= keys
                 self.owners[doc.id or ""] = frozenset(keys)
+                titles = (title for title in doc.metadata.values() if isinstance(title, str))
+                text = " \n".join([*titles, doc.text or ""])
+                self._folded[doc.id or ""] = normalise(text, casefold=True)
         self._check(docs)
         filled = fillings(sampled([*filter(self._askers, docs)], _DOCUMENTS_A_PROBE * n, rng))
-        self._of_owner: dict[str, list[Filling]] = {}
+        self._of_owner: defaultdict[str, list[Filling]] = defaultdict(list)
         for filling in filled:
-            owner = min(self.owners[filling.doc.id or ""])
-            self._of_owner.setdefault(owner, []).append(filling)
-        # What the documents that say whose they are say, titles too, in one case and Unicode form.
-        self._folded = {
-            doc.id or "": normalise(" \n".join([*titles, doc.text or ""]), casefold=True)
-            for doc in docs
-            for titles in [(title for title in doc.metadata.values() if isinstance(title, str))]
-            if (doc.id or "") in self.owners
-        }
+            self._of_owner[min(self.owners[filling.doc.id or ""])].append(filling)
         self._asks: Counter[str] = Counter()
         self._done: set[str] = set()  # sources, texts and probes
 
@@ -177,10 +173,9 @@ class _ProbeDrafts:
         """Raise a `UsageError` where the field tells nobody apart."""
         if not self.owners:
             names = sorted({f"metadata.{name}" for doc in docs for name in doc.metadata})
-            remedy = nearest(self._by, names) if names else _NO_METADATA
-            raise UsageError(
-                message("no document has {by!r}", by=self._by), field="by", remedy=remedy
-            )
+            remedy = "give the documents metadata that say it"
+            remedy = nearest(self._by, names) if names else remedy
+            raise UsageError("no document has {by!r}", field="by", remedy=remedy, by=self._by)
         if len(self.values) == 1:
             value = shorten(*self.values.values())
             raise UsageError(
@@ -211,23 +206,23 @@ class _ProbeDrafts:
     def _query(self, filling: Filling) -> Query | None:
         """The probe of a document; None where it says nothing to ask about, or was probed."""
         doc = filling.doc
-        unit, _ = known_place(doc) or (doc.id or "", 0)
+        unit, _ = place_of(doc)
         marks = {f"source {unit}", f"text {normalise(doc.text or '', casefold=True)}"}
         # Shuffled, so that of those who have asked equally often not always the first one asks.
         askers = self._askers(doc)
         self._rng.shuffle(askers)
         asker = min(askers, key=lambda key: self._asks[key])
-        topic = self._topic(filling, asker) if self._done.isdisjoint(marks) else None
-        if topic is None:
+        topics = [("noun", noun) for noun in filling.nouns[:1]]
+        topics += [("heading", text) for text in [filling.values.get("heading")] if text]
+        if not topics or not self._done.isdisjoint(marks):
             return None
-        name, words, forbidden = topic
-        template = self._rng.choice(
-            [
-                template
-                for template in own_templates(filling.language)
-                if template.cell == _TEMPLATES and template.names == {name}
-            ]
-        )
+        name, words = self._rng.choice(topics)
+        fitting = [
+            template
+            for template in own_templates(filling.language)
+            if template.cell == _TEMPLATES and template.names == {name}
+        ]
+        template = self._rng.choice(fitting)
         text = template.render({name: words})
         digest = hashlib.sha256(f"{asker}\x1f{text}".encode()).hexdigest()[:12]
         if text is None or digest in self._done:
@@ -237,6 +232,7 @@ class _ProbeDrafts:
         path = self._by.removeprefix("metadata.").split(".")
         tenant = reduce(lambda value, name: {name: value}, reversed(path), self.values[asker])
         made_by = {"probe": self._by, "template": template.id}
+        forbidden = dict.fromkeys([doc.id or "", *self._holding(words, asker)])
         return Query(
             f"probe-{digest}",
             text,
@@ -245,22 +241,11 @@ class _ProbeDrafts:
             forbidden=tuple(Forbidden(id=doc_id, why=path[-1]) for doc_id in forbidden),
         )
 
-    def _topic(self, filling: Filling, asker: str) -> tuple[str, str, list[str]] | None:
-        """What a document is asked about, and all that is forbidden for it."""
-        options = [("noun", noun) for noun in filling.nouns[:1]]
-        if "heading" in filling.values:
-            options.append(("heading", filling.values["heading"]))
-        if not options:
-            return None
-        name, words = self._rng.choice(options)
-        others = [doc_id for doc_id in self._holding(words) if asker not in self.owners[doc_id]]
-        return name, words, [*dict.fromkeys([filling.doc.id or "", *others])]
-
-    def _holding(self, words: str) -> list[str]:
-        """The documents in which some words stand, that say whose they are."""
+    def _holding(self, words: str, asker: str) -> Iterator[str]:
+        """Yield the documents in which some words stand, and that are not the asker's."""
         needle = normalise(words, casefold=True)
         # Behind a Korean word stand particles; before it, and around any other, a boundary.
         pattern = re.compile(rf"(?<!\w){re.escape(needle)}(?![^\W가-힣])")
-        return [
-            name for name, text in self._folded.items() if needle in text and pattern.search(text)
-        ]
+        for doc_id, text in self._folded.items():
+            if asker not in self.owners[doc_id] and needle in text and pattern.search(text):
+                yield doc_id

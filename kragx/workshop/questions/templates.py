@@ -168,10 +168,7 @@ def own_templates(language: Language) -> tuple[Template, ...]:
     return read_templates(Path(__file__).parent / "sets" / f"{language}.yaml")
 
 
-# Two ways to write a pair: ``(으)로`` puts more behind a consonant, ``은/는`` has a form for each.
-_PAIR = re.compile(
-    r"\((?P<more>[가-힣]+)\)(?P<rest>[가-힣]+)|(?P<closed>[가-힣]+)/(?P<open>[가-힣]+)"
-)
+_PAIR = re.compile(r"([가-힣]+)/([가-힣]+)")
 # A note in brackets at the end, or a mark: the particle goes by the sound before.
 _NOT_SPOKEN = re.compile(r"\s*\([^()]*\)$|[\W_]$")
 _FINAL_OF = {
@@ -188,7 +185,7 @@ _FINAL_OF = {
 def josa(word: object, particle: str) -> str:
     """A word with the form of a particle that its last sound asks for.
 
-    >>> josa("환불", "은/는"), josa("배송", "(으)로"), josa("서울", "(으)로"), josa("A4", "이/가")
+    >>> josa("환불", "은/는"), josa("배송", "으로/로"), josa("서울", "으로/로"), josa("A4", "이/가")
     ('환불은', '배송으로', '서울로', 'A4가')
 
     What stands in brackets at the end, and marks, are not spoken. Digits are read as Sino-Korean
@@ -196,7 +193,7 @@ def josa(word: object, particle: str) -> str:
 
     Args:
         word: what is filled in.
-        particle: both forms, the one after a consonant first: ``은/는``, or ``(으)로``.
+        particle: both forms, the one after a consonant first: ``은/는``.
 
     Raises:
         UsageError: it is no such pair.
@@ -204,11 +201,10 @@ def josa(word: object, particle: str) -> str:
     pair = _PAIR.fullmatch(particle)
     if pair is None:
         problem = message("{particle!r} is no particle", particle=particle)
-        raise UsageError(problem, field="josa", remedy="write both forms: 은/는, or (으)로")
-    text, after_vowel = unicodedata.normalize("NFC", str(word)), pair["rest"] or pair["open"]
-    after_consonant = (pair["more"] or "") + pair["rest"] if pair["rest"] else pair["closed"]
+        raise UsageError(problem, field="josa", remedy="write both forms, as in 은/는")
+    text, (after_consonant, after_vowel) = unicodedata.normalize("NFC", str(word)), pair.groups()
     if (final := _final(text)) is None:
-        return f"{text}{particle if pair['rest'] else f'{after_consonant}({after_vowel})'}"
+        return f"{text}{after_consonant}({after_vowel})"
     takes_vowel = not final or (final == "l" and after_vowel.startswith("로"))
     return text + (after_vowel if takes_vowel else after_consonant)
 
@@ -367,9 +363,7 @@ class _TemplateDrafts:
         Of a document once for each noun phrase, another one first each time that it is used.
         """
         uses = self._document_uses
-        for filling in sorted(
-            self._fits[template.id], key=lambda filling: uses[filling.doc.id or ""]
-        ):
+        for filling in sorted(self._fits[template.id], key=lambda row: uses[row.doc.id or ""]):
             first = uses[filling.doc.id or ""] % max(1, len(filling.nouns))
             nouns = [*filling.nouns[first:], *filling.nouns[:first]]
             values = {**filling.values, "metadata": dict(filling.values)}

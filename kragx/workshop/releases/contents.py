@@ -43,29 +43,20 @@ def forbidden_of(
     came = all_forbidden(question.forbidden, SurrogateRepair())
     marked = [
         _of_document(copy, mark.why, documents)
-        for document, mark in _marks(state, question.uid, copies)
+        for document in dict.fromkeys(map(copies.first, state.marks.get(question.uid, ())))
+        for person in state.people
+        if (mark := state.marked_by(person, question.uid, copies.all(document)))
         for copy in copies.all(document)
     ]
     return tuple(dict.fromkeys([*(came or []), *marked])) if marked or came is not None else None
 
 
-def _marks(state: State, uid: str, copies: Copies) -> Iterator[tuple[str, Judgement]]:
-    """The marks that count: of each person the newest of a document and its copies."""
-    for document in dict.fromkeys(map(copies.first, state.marks.get(uid, ()))):
-        for person in state.people:
-            if mark := state.marked_by(person, uid, copies.all(document)):
-                yield document, mark
-
-
 def _of_document(doc_id: str, why: str, documents: Mapping[str, Doc]) -> Forbidden:
     doc = documents.get(doc_id)
-    if doc is None:
-        return Forbidden(doc_id, why=why)
-    text, place = doc.text or "", known_place(doc)
-    if place is None:
-        return Forbidden(doc_id, text if text.strip() else None, why=why)
-    source, start = place
-    return Forbidden(doc_id, text if text.strip() else None, source, start, start + len(text), why)
+    text, place = ("", None) if doc is None else (doc.text or "", known_place(doc))
+    source, start = place or (None, None)
+    end = None if start is None else start + len(text)
+    return Forbidden(doc_id, text if text.strip() else None, source, start, end, why)
 
 
 Reason = Literal[
@@ -146,27 +137,20 @@ def ready(state: State, documents: Mapping[str, Doc], copies: Copies, top: int) 
         is_found = partial(is_settled, candidates=places, first=copies.first, judged=judged)
         forbidden = forbidden_of(state, question, documents, copies)
         outcome = _make_query(question, standings, documents, copies, is_found)
-        # What must not come can be measured without gold.
-        is_lacking = isinstance(outcome, LeftOut) and outcome.reason in (
-            "not judged",
-            "nothing relevant",
-        )
-        if is_lacking and forbidden:
-            outcome = query_of(question)
-        if isinstance(outcome, LeftOut):
-            left_out.append(outcome)
-        else:
+        if isinstance(outcome, Query):
             queries.append(outcome if forbidden is None else replace(outcome, forbidden=forbidden))
+        elif forbidden and outcome.reason in ("not judged", "nothing relevant"):
+            # What must not come can be measured without gold.
+            queries.append(replace(query_of(question), forbidden=forbidden))
+        else:
+            left_out.append(outcome)
     n_moved = sum(gold.grade > 0 and is_doubt(gold) for query in queries for gold in query.gold)
     return Ready(tuple(queries), tuple(left_out), n_moved)
 
 
 def _standings(state: State, question: str, copies: Copies, top: int) -> dict[str, Standing]:
     """What counts of a question's documents, by the one that stands for its copies."""
-
-    def worth(grade: int) -> float:
-        return gold_grade(grade, top)
-
+    worth = partial(gold_grade, top=top)
     firsts = dict.fromkeys(map(copies.first, state.judged.get(question, ())))
     standings = {first: standing(state, question, copies.all(first), worth) for first in firsts}
     # Without a row all of it was put off, or taken back.
@@ -185,19 +169,16 @@ def _make_query(
     def without(reason: Reason, *documents: str) -> LeftOut:
         return LeftOut(question.uid, question.text, reason, documents)
 
-    undecided = [first for first, now in standings.items() if now.state == "conflict"]
     # Before what is missing: a decision may take the document out of the gold.
-    if undecided:
+    if undecided := [first for first, now in standings.items() if now.state == "conflict"]:
         return without("undecided", *undecided)
     grades = {first: now.grade for first, now in standings.items()}
-    repair = SurrogateRepair()
-    golds = [as_gold(item, repair, strings=False) for item in question.gold]
+    answers, repair = {first for first, grade in grades.items() if grade}, SurrogateRepair()
     # What people say of a document replaces what came with the question from a file.
-    golds = [gold for gold in golds if gold.id is None or copies.first(gold.id) not in grades]
-    answers = {first for first, grade in grades.items() if grade}
     golds = [
         gold
-        for gold in golds
+        for gold in (as_gold(item, repair, strings=False) for item in question.gold)
+        if gold.id is None or copies.first(gold.id) not in grades
         if not (is_doubt(gold) and is_found(gold, question.uid, relevant=answers))
     ]
     missing = []

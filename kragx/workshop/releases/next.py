@@ -5,19 +5,22 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import ClassVar
 
 from kragx.data import GoldDataset
 from kragx.data.gold_diff import GoldDiff, diff_gold
 from kragx.data.reading import read_dataset
 from kragx.data.validation import Validation
+from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import (
     Heading,
     Line,
     Part,
+    Result,
     Table,
-    as_markdown,
+    counted,
     interval,
     joined,
     message,
@@ -28,7 +31,7 @@ from kragx.ground.printing import (
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.candidates import LEAST_PAIRS, Alpha, agreement
 from kragx.workshop.pairs.standing import Copies, gold_grade
-from kragx.workshop.releases.contents import REASONS, Ready, ready, shares
+from kragx.workshop.releases.contents import REASONS, LeftOut, Ready, ready, shares
 from kragx.workshop.state.records import Person
 from kragx.workshop.state.state import State
 
@@ -67,32 +70,68 @@ class Lack:
 
 
 @dataclass(frozen=True)
-class Next:
-    """What the next release would be.
+class GoldRelease(Result):
+    """A version of a gold set: as it would be, or as it was written.
 
     Attributes:
-        version: its number.
+        folder: of its workshop.
+        number: of the version.
         dataset: its gold set; None where no question is ready.
         content: what is ready, and what is not.
         previous: the version before it, of those whose files are in the folder.
         diff: what changed since.
         missing: the file of a later release that is not in the folder.
-        is_same: whether nothing has changed since the last release.
+        is_same: whether nothing has changed since the last release, so that none is made.
         shares: who judged how much.
         alpha: how far people agree.
         top: the highest grade of the scale.
+        validation: what `kragx gold validate` finds in it; None before it is written.
     """
 
-    version: int
-    dataset: GoldDataset | None
-    content: Ready
-    previous: str | None
-    diff: GoldDiff | None
-    missing: str | None
-    is_same: bool
-    shares: tuple[tuple[Person, Counter[str]], ...]
-    alpha: Alpha
-    top: int
+    folder: Path = field(metadata=HIDDEN)
+    number: int = field(metadata=HIDDEN)
+    dataset: GoldDataset | None = field(metadata=HIDDEN)
+    content: Ready = field(metadata=HIDDEN)
+    previous: str | None = field(metadata=HIDDEN)
+    diff: GoldDiff | None = field(metadata=HIDDEN)
+    missing: str | None = field(metadata=HIDDEN)
+    is_same: bool = field(metadata=HIDDEN)
+    shares: tuple[tuple[Person, Counter[str]], ...] = field(metadata=HIDDEN)
+    alpha: Alpha = field(metadata=HIDDEN)
+    top: int = field(metadata=HIDDEN)
+    validation: Validation | None = None
+
+    also_plain: ClassVar[tuple[str, ...]] = (
+        *("version", "file", "hash", "n_questions", "n_gold", "changes", "lacks", "left_out"),
+    )
+
+    @property
+    def version(self) -> str | None:
+        """As results name it; None if there is nothing to make."""
+        return None if self.is_same else f"v{self.number}"
+
+    @property
+    def file(self) -> Path:
+        """The gold file; of the last release if nothing has changed."""
+        return self.folder / f"gold_{self.version or self.previous}.jsonl"
+
+    @property
+    def hash(self) -> str | None:
+        """Of its content."""
+        return None if self.dataset is None else self.dataset.content_hash
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """The questions that are not in it."""
+        return self.content.left_out
+
+    @property
+    def changes(self) -> str:
+        """What changed since the release before, in a sentence."""
+        if self.diff is None:
+            return message("the first release")
+        changes = {"version": self.previous, "changes": self.diff.summary}
+        return message("since {version}: {changes}", **changes)
 
     @property
     def n_questions(self) -> int:
@@ -111,7 +150,7 @@ class Next:
         Questions without an answer need no judgement, and are no gold set while the others are left
         out: a retriever that finds nothing would be right everywhere.
         """
-        return bool(self.n_gold or (self.n_questions and not self.content.left_out))
+        return bool(self.n_gold or (self.n_questions and not self.left_out))
 
     @property
     def lacks(self) -> tuple[str, ...]:
@@ -121,15 +160,40 @@ class Next:
     @property
     def lacking(self) -> Iterator[Lack]:
         """What it lacks."""
-        counts = Counter(question.reason for question in self.content.left_out)
+        counts = Counter(question.reason for question in self.left_out)
         yield from (Lack(why, number) for why, number in counts.items())
         if self.content.n_moved:
             yield Lack("moved", self.content.n_moved)
         if self.missing is not None:
             yield Lack("missing", name=self.missing)
 
+    def describe(self) -> Iterator[Part]:
+        """What was released, what changed, and what is not in it."""
+        if self.is_same:
+            name = self.file.name
+            yield Line(message("nothing has changed since {file}; no release is made", file=name))
+        else:
+            released = message(
+                "released {version}: {file}, {n} questions, {n_gold} gold items, sha256 {hash}",
+                version=self.version,
+                file=self.file,
+                n=self.n_questions,
+                n_gold=self.n_gold,
+                hash=(self.hash or "")[:12],
+            )
+            yield Line(released, "bold")
+            yield Line(self.changes)
+        yield from map(warning, self.lacks)
+        if self.validation is not None:
+            counts = {
+                message("errors"): self.validation.n_errors,
+                message("warnings"): self.validation.n_warnings,
+            }
+            yield Line(joined(": ", ["kragx gold validate", counted(counts)]))
+            yield Line(message("all of it: {path}", path=self.file.with_suffix(".md")), "dim")
 
-def next_release(workshop: Workshop, state: State, copies: Copies) -> Next:
+
+def next_release(workshop: Workshop, state: State, copies: Copies) -> GoldRelease:
     """What a release would hold now.
 
     Args:
@@ -140,20 +204,18 @@ def next_release(workshop: Workshop, state: State, copies: Copies) -> Next:
     Raises:
         DataError: a release that is there was changed.
     """
-    settings, folder = workshop.settings, workshop.folder
-    top = max(settings.scale)
+    settings, top = workshop.settings, max(workshop.settings.scale)
     content = ready(state, workshop.documents, copies, top)
     rows = {row.version: row for row in state.releases}
-    files = dict(_files(folder))
+    matches = ((_FILE.fullmatch(path.name), path) for path in workshop.folder.iterdir())
+    files = {int(match[1]): path for match, path in matches if match}
     version = max([0, *rows, *files]) + 1
     last = rows.get(max(rows, default=0))
-    dataset = (
-        GoldDataset(
+    dataset = None
+    if content.queries:
+        dataset = GoldDataset(
             content.queries, settings.name, version=f"v{version}", forbidden=settings.forbidden
         )
-        if content.queries
-        else None
-    )
     unwritten = last if last is not None and last.version not in files else None
     if unwritten and dataset and unwritten.hash == dataset.content_hash:
         version = unwritten.version  # its writer was killed, or wrote it into another folder
@@ -161,8 +223,9 @@ def next_release(workshop: Workshop, state: State, copies: Copies) -> Next:
     # Of the files, not of the database: what is compared must be there to be read.
     before = max((number for number in files if number < version), default=None)
     previous = None if before is None else read_dataset(files[before])
-    return Next(
-        version=version,
+    return GoldRelease(
+        folder=workshop.folder,
+        number=version,
         dataset=dataset,
         content=content,
         previous=None if before is None else f"v{before}",
@@ -179,19 +242,10 @@ def next_release(workshop: Workshop, state: State, copies: Copies) -> Next:
     )
 
 
-def _files(folder: Path) -> Iterator[tuple[int, Path]]:
-    """The releases that are in a folder."""
-    for path in sorted(folder.iterdir()):
-        if match := _FILE.fullmatch(path.name):
-            yield int(match[1]), path
-
-
-def notes(coming: Next, dataset: GoldDataset, validation: Validation, note: str) -> str:
-    """The notes, in Markdown."""
-    return as_markdown(_parts(coming, dataset, validation, note))
-
-
-def _parts(coming: Next, dataset: GoldDataset, validation: Validation, note: str) -> Iterator[Part]:
+def notes(
+    coming: GoldRelease, dataset: GoldDataset, validation: Validation, note: str
+) -> Iterator[Part]:
+    """What people read of a release: what it holds and lacks, what changed, and who judged."""
     yield Heading(f"{visible(dataset.name)} {dataset.version}", level=1)
     if note:
         yield Line(visible(note))
@@ -203,15 +257,13 @@ def _parts(coming: Next, dataset: GoldDataset, validation: Validation, note: str
             hash=dataset.content_hash,
         )
     )
-    grades = joined(
-        ", ",
-        (
-            message("{grade} is {gold:g}", grade=grade, gold=gold_grade(grade, coming.top))
-            for grade in range(coming.top + 1)
-        ),
+    grades = (
+        message("{grade} is {gold:g}", grade=grade, gold=gold_grade(grade, coming.top))
+        for grade in range(coming.top + 1)
     )
+    grades_text = joined(", ", grades)
     yield Line(
-        message("People's grades in the file: {grades}; above 0 is relevant.", grades=grades)
+        message("People's grades in the file: {grades}; above 0 is relevant.", grades=grades_text)
     )
     yield from map(warning, coming.lacks)
     if coming.diff is None:
@@ -235,7 +287,7 @@ def _parts(coming: Next, dataset: GoldDataset, validation: Validation, note: str
     ]
     yield Table(heads, rows, words=2)
     yield Line(agreement_text(coming.alpha))
-    if coming.content.left_out:
+    if coming.left_out:
         yield Heading(message("Left out"))
         rows = [
             [
@@ -244,7 +296,7 @@ def _parts(coming: Next, dataset: GoldDataset, validation: Validation, note: str
                 REASONS[omission.reason],
                 ", ".join(omission.documents),
             ]
-            for omission in coming.content.left_out
+            for omission in coming.left_out
         ]
         heads = [message("id"), message("question"), message("why"), message("documents")]
         yield Table(heads, rows, words=4)

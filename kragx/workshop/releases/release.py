@@ -10,9 +10,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from kragx.data import GoldDataset
@@ -22,11 +21,10 @@ from kragx.data.reading import read_dataset
 from kragx.data.released import ENDING
 from kragx.data.validation import Validation, validate
 from kragx.ground.errors import DataError, UsageError
-from kragx.ground.printing import Line, Part, Result, counted, joined, message, warning
+from kragx.ground.printing import as_markdown, joined, message
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.standing import Copies
-from kragx.workshop.releases.contents import LeftOut
-from kragx.workshop.releases.next import Next, next_release, notes
+from kragx.workshop.releases.next import GoldRelease, next_release, notes
 from kragx.workshop.state import records
 from kragx.workshop.state.state import State
 
@@ -40,59 +38,6 @@ class NotReadyError(UsageError):
     code = "ready"
 
 
-@dataclass(frozen=True)
-class Released(Result):
-    """A release, or that none was made.
-
-    Attributes:
-        version: as results name it; None if nothing was made.
-        file: the gold file; of the last release if nothing was made.
-        hash: of its content.
-        n_questions, n_gold: what it holds; gold items above grade 0.
-        changes: what changed since the release before, in a sentence.
-        lacks: what it lacks.
-        left_out: the questions that are not in it.
-        validation: what `kragx gold validate` finds in it.
-    """
-
-    version: str | None
-    file: Path
-    hash: str
-    n_questions: int
-    n_gold: int
-    changes: str
-    lacks: tuple[str, ...]
-    left_out: tuple[LeftOut, ...]
-    validation: Validation | None = None
-
-    def describe(self) -> Iterator[Part]:
-        """What was released, what changed, and what is not in it."""
-        if self.version is None:
-            yield Line(
-                message("nothing has changed since {file}; no release is made", file=self.file.name)
-            )
-        else:
-            released = message(
-                "released {version}: {file}, {n} questions, {n_gold} gold items, sha256 {hash}",
-                version=self.version,
-                file=self.file,
-                n=self.n_questions,
-                n_gold=self.n_gold,
-                hash=self.hash[:12],
-            )
-            yield Line(released, "bold")
-            yield Line(self.changes)
-        yield from map(warning, self.lacks)
-        if self.validation is not None:
-            counts = {
-                message("errors"): self.validation.n_errors,
-                message("warnings"): self.validation.n_warnings,
-            }
-            yield Line(joined(": ", ["kragx gold validate", counted(counts)]))
-        if self.version is not None:
-            yield Line(message("all of it: {path}", path=self.file.with_suffix(".md")), "dim")
-
-
 def release(
     workshop: Workshop,
     state: State,
@@ -100,7 +45,7 @@ def release(
     *,
     person: str = "",
     note: str = "",
-) -> Released:
+) -> GoldRelease:
     """Write the next release: gold_vN.jsonl, gold_vN.md and gold_vN.release.json.
 
     Args:
@@ -136,51 +81,23 @@ def release(
                 folder=workshop.folder,
             )
         if coming.is_same:
-            path = workshop.folder / f"gold_{coming.previous}.jsonl"
-            return _outcome(coming, None, path, dataset)
-        release_record = records.Release(
-            uid=f"release-{coming.version}",
+            return coming
+        row = records.Release(
+            uid=f"release-{coming.number}",
             person=person,
-            version=coming.version,
+            version=coming.number,
             hash=dataset.content_hash,
-            file=f"gold_v{coming.version}.jsonl",
+            file=coming.file.name,
         )
-        state.add([release_record])
-        identity = coming.version, dataset.content_hash
-        if any((row.version, row.hash) == identity for row in state.releases):
-            break
-    path = workshop.folder / f"gold_v{coming.version}.jsonl"
-    validation = _write(workshop, coming, dataset, path, note)
-    return _outcome(coming, validation, path, dataset)
+        state.add([row])
+        if any((row.version, row.hash) == (coming.number, coming.hash) for row in state.releases):
+            validation = _write(workshop, coming, dataset, note)
+            return replace(coming, validation=validation)
 
 
-def _outcome(
-    coming: Next, validation: Validation | None, path: Path, dataset: GoldDataset
-) -> Released:
-    changes = (
-        message("the first release")
-        if coming.diff is None
-        else message(
-            "since {version}: {changes}", version=coming.previous, changes=coming.diff.summary
-        )
-    )
-    return Released(
-        version=None if coming.is_same else f"v{coming.version}",
-        file=path,
-        hash=dataset.content_hash,
-        n_questions=coming.n_questions,
-        n_gold=coming.n_gold,
-        changes=changes,
-        lacks=coming.lacks,
-        left_out=coming.content.left_out,
-        validation=validation,
-    )
-
-
-def _write(
-    workshop: Workshop, coming: Next, dataset: GoldDataset, path: Path, note: str
-) -> Validation:
+def _write(workshop: Workshop, coming: GoldRelease, dataset: GoldDataset, note: str) -> Validation:
     """Write a release in a folder of its own, and then put each file whole where it belongs."""
+    path = coming.file
     _tidy(workshop.folder)
     with (
         refused(path, "written"),
@@ -205,7 +122,7 @@ def _write(
             "note": note,
         }
         texts = {
-            path.with_suffix(".md"): notes(coming, dataset, validation, note),
+            path.with_suffix(".md"): as_markdown(notes(coming, dataset, validation, note)),
             path.with_name(f"{path.stem}{ENDING}"): to_json(beside, indent=2) + "\n",
         }
         for target, text in texts.items():

@@ -2,86 +2,78 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from itertools import chain
 
+from kragx.workshop.calls import Plain, get
+from kragx.workshop.desk import Desk
 from kragx.workshop.pairs.candidates import LEAST_PAIRS, QuestionPool, agreement
 from kragx.workshop.questions.words import mean_leak
-from kragx.workshop.services.context import Context, Plain, get
 from kragx.workshop.state.records import Person
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far the set is."""
+@get("me")
+def me(desk: Desk, person: Person) -> Plain:
+    """Who asks, what the set is, and how far it is."""
+    settings = desk.workshop.settings
+    with desk.state.lock:
+        counts = desk.counts(person)
+    return {
+        "person": {"uid": person.uid, "name": person.name, "role": person.role},
+        "set": {
+            "name": settings.name,
+            "language": settings.language,
+            "targets": {name: list(values) for name, values in settings.targets.items()},
+            "scale": [
+                {"grade": grade, "words": words} for grade, words in sorted(settings.scale.items())
+            ],
+        },
+        "counts": counts,
+    }
 
-    context: Context
 
-    @get("me")
-    def me(self, person: Person) -> Plain:
-        """Who asks, what the set is, and how far it is."""
-        context = self.context
-        settings = context.workshop.settings
-        with context.state.lock:
-            counts = context.counts(person)
-        return {
-            "person": {"uid": person.uid, "name": person.name, "role": person.role},
-            "set": {
-                "name": settings.name,
-                "language": settings.language,
-                "targets": {name: list(values) for name, values in settings.targets.items()},
-                "scale": [
-                    {"grade": grade, "words": words}
-                    for grade, words in sorted(settings.scale.items())
-                ],
-            },
-            "counts": counts,
+@get("progress")
+def report(desk: Desk, person: Person) -> Plain:
+    """How far the set is; what names retrievers, or says what others said, for the owner."""
+    settings = desk.workshop.settings
+    with desk.state.lock:
+        counts = desk.counts(person)
+        pools = list(desk.queue.pools.values())
+        figures: Plain = {
+            "totals": counts,
+            "decides": desk.decides,
+            "by": shares(pools, settings.targets),
         }
-
-    @get("progress")
-    def report(self, person: Person) -> Plain:
-        """How far the set is; what names retrievers, or says what others said, for the owner."""
-        context = self.context
-        settings = context.workshop.settings
-        with context.state.lock:
-            counts = context.counts(person)
-            pools = list(context.queue.pools.values())
-            figures: Plain = {
-                "totals": counts,
-                "decides": context.decides,
-                "by": shares(pools, settings.targets),
+        if person.role == "owner":
+            further = {
+                "judged": sum(pool.n_judged for pool in pools),
+                "questions_with_relevant": sum(pool.has_relevant for pool in pools),
             }
-            if person.role == "owner":
-                further = {
-                    "judged": sum(pool.n_judged for pool in pools),
-                    "questions_with_relevant": sum(pool.has_relevant for pool in pools),
-                }
-                figures |= {"totals": counts | further, "agreement": self.agreement()}
-            else:
-                # How much others have judged, and found, might tell somebody what to say.
-                for row in chain(*figures["by"].values()):
-                    del row["judged"], row["answered"]
-            questions = list(context.state.open_questions())
-        # Kiwi reads each text that is new: nobody's judgement waits for that behind the lock.
-        leaks = list(map(context.leak, questions))
-        return figures | {"leak": {"mean": mean_leak(leaks), "target": settings.leak_target}}
+            figures |= {"totals": counts | further, "agreement": _agreement(desk)}
+        else:
+            # How much others have judged, and found, might tell somebody what to say.
+            for row in chain(*figures["by"].values()):
+                del row["judged"], row["answered"]
+        questions = list(desk.state.open_questions())
+    # Kiwi reads each text that is new: nobody's judgement waits for that behind the lock.
+    leaks = list(map(desk.leak, questions))
+    return figures | {"leak": {"mean": mean_leak(leaks), "target": settings.leak_target}}
 
-    def agreement(self) -> Plain:
-        """How far people agree, as alpha with its interval.
 
-        Values are None where undefined, and below `least` pairs.
-        """
-        context = self.context
-        with context.state.lock:
-            alpha = agreement(context.state, max(context.workshop.settings.scale))
-        ends = alpha.interval
-        return {
-            "value": alpha.value,
-            "interval": {"low": ends[0], "high": ends[1]} if ends else None,
-            "pairs": alpha.pairs,
-            "questions": alpha.questions,
-            "least": LEAST_PAIRS,
-        }
+def _agreement(desk: Desk) -> Plain:
+    """How far people agree, as alpha with its interval.
+
+    Values are None where undefined, and below `least` pairs.
+    """
+    with desk.state.lock:
+        alpha = agreement(desk.state, max(desk.workshop.settings.scale))
+    ends = alpha.interval
+    return {
+        "value": alpha.value,
+        "interval": {"low": ends[0], "high": ends[1]} if ends else None,
+        "pairs": alpha.pairs,
+        "questions": alpha.questions,
+        "least": LEAST_PAIRS,
+    }
 
 
 def shares(

@@ -2,85 +2,68 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from kragx.data.databases import StoreFailedError
 from kragx.ground.errors import DataError, UsageError
+from kragx.workshop.calls import ClashError, Plain, Words, get, post
+from kragx.workshop.desk import Desk
 from kragx.workshop.releases.next import next_release
-from kragx.workshop.releases.release import release
-from kragx.workshop.services.context import (
-    ClashError,
-    Context,
-    Plain,
-    Words,
-    get,
-    post,
-)
+from kragx.workshop.releases.release import release as write_release
 from kragx.workshop.state.records import Person
 
 
-@dataclass(frozen=True)
-class Releases:
-    """The versions of a gold set."""
+@get("releases", owner=True)
+def listed(desk: Desk) -> Plain:
+    """The releases that were made, and what the next one would hold.
 
-    context: Context
-
-    @get("releases", owner=True)
-    def listed(self) -> Plain:
-        """The releases that were made, and what the next one would hold.
-
-        Raises:
-            ClashError: the folder's releases were changed.
-        """
-        context = self.context
-        with context.state.lock, _clashes():
-            people, rows = context.state.people, list(context.state.releases)
-            coming = next_release(context.workshop, context.state, context.copies)
-        diff = coming.diff
-        changes: Plain | None = None
-        if diff is not None:
-            numbers = {state: len(diff.of(state)) for state in ("changed", "added", "dropped")}
-            changes = {"since": coming.previous, **numbers}
-        return {
-            "releases": [
-                {
-                    "version": row.version,
-                    "at": row.at,
-                    "file": row.file,
-                    "hash": row.hash,
-                    "person": people[row.person].name if row.person in people else None,
-                }
-                for row in rows
-            ],
-            "next": {
-                "version": coming.version,
-                "questions": coming.n_questions,
-                "gold": coming.n_gold,
-                "changes": changes,
-                "lacks": [vars(lack) for lack in coming.lacking],
-                "is_same": coming.is_same,
-                "is_ready": coming.is_ready,
-            },
+    Raises:
+        ClashError: the folder's releases were changed.
+    """
+    with desk.state.lock, _clashes():
+        people, rows = desk.state.people, list(desk.state.releases)
+        coming = next_release(desk.workshop, desk.state, desk.copies)
+    changes: Plain | None = None
+    if coming.diff is not None:
+        states = ("changed", "added", "dropped")
+        changes = {"since": coming.previous} | {
+            state: len(coming.diff.of(state)) for state in states
         }
+    names = ("version", "at", "file", "hash")
+    return {
+        "releases": [
+            {name: getattr(row, name) for name in names}
+            | {"person": people[row.person].name if row.person in people else None}
+            for row in rows
+        ],
+        "next": {
+            "version": coming.number,
+            "questions": coming.n_questions,
+            "gold": coming.n_gold,
+            "changes": changes,
+            "lacks": [vars(lack) for lack in coming.lacking],
+            "is_same": coming.is_same,
+            "is_ready": coming.is_ready,
+        },
+    }
 
-    @post("releases", owner=True)
-    def release(self, person: Person, note: Words = "") -> Plain:
-        """Write what is ready as a gold file that never changes.
 
-        Raises:
-            UsageError: nothing is ready.
-            ClashError: nothing has changed since the last release, or its files cannot be
-                written or were changed.
-        """
-        context = self.context
-        with _clashes():
-            outcome = release(
-                context.workshop, context.state, context.copies, person=person.uid, note=note
-            )
-        if outcome.version is None:
-            raise ClashError(f"nothing has changed since {outcome.file.name}", code="same")
-        record = {"version": outcome.version, "file": outcome.file.name}
-        return {**record, "folder": str(outcome.file.parent.resolve()), **self.listed()}
+@post("releases", owner=True)
+def release(desk: Desk, person: Person, note: Words = "") -> Plain:
+    """Write what is ready as a gold file that never changes.
+
+    Raises:
+        UsageError: nothing is ready.
+        ClashError: nothing has changed since the last release, or its files cannot be
+            written or were changed.
+    """
+    with _clashes():
+        outcome = write_release(
+            desk.workshop, desk.state, desk.copies, person=person.uid, note=note
+        )
+    if outcome.version is None:
+        raise ClashError(f"nothing has changed since {outcome.file.name}", code="same")
+    record = {"version": outcome.version, "file": outcome.file.name}
+    return {**record, "folder": str(outcome.file.parent.resolve()), **listed(desk)}
 
 
 @contextmanager

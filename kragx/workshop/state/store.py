@@ -3,7 +3,6 @@
 Its tables are as the records say; their rows are only added to.
 """
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import Field, fields
 from pathlib import Path
@@ -14,7 +13,6 @@ from sqlalchemy import CheckConstraint, Column, Double, Index, MetaData, Table, 
 
 from kragx.data.databases import Address
 from kragx.data.databases.database import WHOLE, Database, Schema, id_column
-from kragx.ground.errors import UsageError
 from kragx.ground.printing import message
 from kragx.workshop.state.records import AS_JSON, RECORDS, StoredRecord
 
@@ -41,25 +39,6 @@ Index("judgements_once", _judgements.c.uid, unique=True)
 Index("releases_once", _tables.tables["releases"].c.version, unique=True)
 
 
-def schema(name: str = USUAL) -> Schema:
-    """The tables of a workshop.
-
-    Args:
-        name: of the schema of a PostgreSQL database, which may hold several workshops.
-
-    Raises:
-        UsageError: it is no name of a schema.
-    """
-    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name):
-        raise UsageError(
-            "{name!r}: no name of a schema; write small letters, digits and _",
-            field="schema",
-            name=name,
-        )
-    first = "judgements"
-    return Schema(name, message("workshop"), _tables, version=3, first=first, lock=5707241102)
-
-
 _WAITS = (0.1, 0.5)  # seconds; somebody waits for the answer, and their page asks again
 _LOCK = 5707241103  # PostgreSQL's advisory lock of who adds rows
 
@@ -68,25 +47,23 @@ class RecordStore:
     """The database of a workshop, to be used as a context manager; by several threads at will.
 
     Args:
-        address: the SQLite file, whose folder is made, or the URL of a PostgreSQL database.
+        address: the SQLite file, which is made with its folder, or the URL of a PostgreSQL
+            database.
         schema: of a PostgreSQL database, which may hold several workshops.
-        make: whether it is made if it does not exist.
 
     Raises:
-        NoStoreError: it does not exist and is not to be made.
         DataError: it holds something else, or is of a later kragx.
     """
 
-    def __init__(
-        self, address: str | Path | Address, *, schema: str | None = None, make: bool = True
-    ) -> None:
+    def __init__(self, address: str | Path | Address, schema: str = USUAL) -> None:
         self.address: Address = Address.of(address)
-        self._schema, self._make = schema, make
+        self._schema = Schema(
+            schema, message("workshop"), _tables, version=3, first="judgements", lock=5707241102
+        )
         self._database: Database
 
     def __enter__(self) -> Self:
-        of_workshop = schema(self._schema or USUAL)
-        self._database = Database(self.address, of_workshop, self._make, _WAITS)
+        self._database = Database(self.address, self._schema, make=True, waits=_WAITS)
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:

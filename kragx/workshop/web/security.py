@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kragx.data.formats.jsonl import to_json
 from kragx.ground.errors import KragxError
+from kragx.workshop.calls import Refusal
 
 TOKEN = "X-Kragx-Token"
 LARGEST_BODY = 64 << 10
@@ -32,32 +33,11 @@ HEADERS = {
 _RAW_HEADERS = [(name.lower().encode(), text.encode()) for name, text in HEADERS.items()]
 
 
-class Refusal(Exception):  # noqa: N818  # it is an answer
-    """An answer that says no.
-
-    Args:
-        status: of HTTP.
-        problem, field, remedy: as of a `KragxError`.
-        code: of the page's own sentence for it, if it has one.
-    """
-
-    def __init__(
-        self, status: int, problem: str, *, field: str = "", remedy: str = "", code: str = ""
-    ) -> None:
-        self.status = status
-        answer = {"problem": problem, "field": field, "remedy": remedy, "code": code}
-        self.said: dict[str, str | None] = {name: text or None for name, text in answer.items()}
-        super().__init__(problem)
-
-    @classmethod
-    def of(cls, status: int, error: KragxError) -> "Refusal":
-        """The same of an error."""
-        code = getattr(error, "code", "")
-        return cls(status, error.problem, field=error.field, remedy=error.remedy, code=code)
-
-    def response(self) -> Response:
-        """As it is sent."""
-        return json_response({"error": self.said}, self.status)
+def refusal(error: KragxError) -> Response:
+    """An error as an answer."""
+    status, code = getattr(error, "status", 400), getattr(error, "code", "")
+    answer = {"problem": error.problem, "field": error.field, "remedy": error.remedy, "code": code}
+    return json_response({"error": {name: text or None for name, text in answer.items()}}, status)
 
 
 def json_response(value: object, status: int = 200) -> Response:
@@ -98,25 +78,25 @@ class Guard:
 
         try:
             self._check(Headers(scope=scope))
-        except Refusal as refusal:
-            await refusal.response()(scope, receive, with_headers)
+        except Refusal as error:
+            await refusal(error)(scope, receive, with_headers)
             return
         await self._app(scope, receive, with_headers)
 
     def _check(self, headers: Headers) -> None:
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1:
-            raise Refusal(400, "one Host header is needed")
+            raise Refusal("one Host header is needed")
         host = hosts[0].lower()
         name, colon, port = host.rpartition(":")
         if not (colon and port.isdecimal()):
             name = host
         if name not in self._names:
             problem = f"this server is not called {hosts[0][:100]!r}"
-            raise Refusal(403, problem, field="Host", remedy="use the link that it printed")
+            raise Refusal(problem, status=403, field="Host", remedy="use the link that it printed")
         if any(origin.lower() not in (f"http://{host}", f"https://{host}") for origin in origins):
             remedy = "open the link that the workshop printed"
-            raise Refusal(403, "asked by another page", field="Origin", remedy=remedy)
+            raise Refusal("asked by another page", status=403, field="Origin", remedy=remedy)
 
 
 def token_of(headers: Headers) -> str:
@@ -127,7 +107,9 @@ def token_of(headers: Headers) -> str:
     """
     tokens = headers.getlist(TOKEN)
     if len(tokens) != 1 or not tokens[0]:
-        raise Refusal(401, "who asks?", field=TOKEN, remedy="open the link that you were given")
+        raise Refusal(
+            "who asks?", status=401, field=TOKEN, remedy="open the link that you were given"
+        )
     return tokens[0]
 
 
@@ -139,8 +121,10 @@ async def body_of(request: Request) -> bytes:
     """
     kind = request.headers.get("content-type", "").partition(";")[0]
     if kind.strip().lower() != "application/json":  # other pages may send other kinds unasked
-        raise Refusal(415, "a body must be JSON", field="Content-Type")
-    too_large = Refusal(413, f"more than {LARGEST_BODY} bytes", remedy="write less", code="large")
+        raise Refusal("a body must be JSON", status=415, field="Content-Type")
+    too_large = Refusal(
+        f"more than {LARGEST_BODY} bytes", status=413, remedy="write less", code="large"
+    )
     length = request.headers.get("content-length", "0")
     # To read a number of thousands of digits takes long; the first twenty say enough.
     if not length.isdecimal() or int(length[:20]) > LARGEST_BODY:
@@ -154,5 +138,5 @@ async def body_of(request: Request) -> bytes:
                 if len(body) > LARGEST_BODY:
                     raise too_large
     except (TimeoutError, ClientDisconnect):
-        raise Refusal(408, "the rest of it did not come") from None
+        raise Refusal("the rest of it did not come", status=408) from None
     return bytes(body)

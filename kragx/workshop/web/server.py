@@ -1,6 +1,6 @@
 """The server: the page's files, and what the page asks, behind the guard.
 
-Each question goes to the method of a service that says it answers it.
+Each question goes to the function of a service that says it answers it.
 """
 
 import inspect
@@ -25,58 +25,52 @@ from kragx.data.formats.jsonl import foreign_json
 from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, KragxError, UsageError, shorten
 from kragx.ground.printing import message
+from kragx.workshop.calls import ApiCall, Plain, Refusal
 from kragx.workshop.desk import Desk
-from kragx.workshop.services.context import (
-    ApiCall,
-    ClashError,
-    Plain,
-    RefusedError,
-    UnknownError,
-)
+from kragx.workshop.services import SERVICES, people
 from kragx.workshop.state.records import Person
-from kragx.workshop.web.security import Guard, Refusal, body_of, json_response, token_of
+from kragx.workshop.web.security import Guard, body_of, json_response, refusal, token_of
 
 _PATIENCE = 2.0
 """Seconds that a database which others hold may take; the page then keeps what it sent, and asks
 again."""
 
-_STATUS = {UnknownError: 404, RefusedError: 403, ClashError: 409}
-"""What HTTP calls a refusal; 400 for all others."""
-
 
 def routes(desk: Desk, say: Callable[[str], object]) -> Iterator[Route]:
-    """Yield the routes of all that may be asked, below /api: what the desk's services mark.
+    """Yield the routes of all that may be asked, below /api: what the services mark.
 
     Args:
-        desk: answers.
+        desk: the workshop.
         say: is told of mistakes in kragx.
     """
-    for service in desk.services:
-        for _, method in inspect.getmembers(service, inspect.ismethod):
-            if (call := vars(method.__func__).get("call")) is not None:
-                endpoint = _endpoint(desk, call, method, say)
+    for service in SERVICES:
+        for function in vars(service).values():
+            if inspect.isfunction(function) and (call := vars(function).get("call")) is not None:
+                endpoint = _endpoint(desk, call, function, say)
                 yield Route(f"/{call.path}", endpoint, methods=[call.method])
 
 
 def _endpoint(
-    desk: Desk, call: ApiCall, method: Callable[..., Plain], say: Callable[[str], object]
+    desk: Desk, call: ApiCall, function: Callable[..., Plain], say: Callable[[str], object]
 ) -> Callable[[Request], Awaitable[Response]]:
-    form, takes_person = form_of(method), "person" in inspect.signature(method).parameters
+    form, parameters = form_of(function), inspect.signature(function).parameters
 
     def answer(person: Person, value: Any) -> Plain:
-        return method(**({"person": person} if takes_person else {}), **_checked(form, value))
+        context = {"desk": desk, "person": person}
+        context = {name: context[name] for name in context if name in parameters}
+        return function(**context, **_checked(form, value))
 
     async def endpoint(request: Request) -> Response:
         try:
             token = token_of(request.headers)
             body = await body_of(request) if call.method == "POST" else None
             return await run_in_threadpool(_answer, desk, call, answer, token, request, body)
-        except Refusal as refusal:
-            return refusal.response()
+        except (Refusal, UsageError, DataError) as error:
+            return refusal(error)
         except Exception as error:  # a mistake; the page hears of it, and goes on
             say(f"{call.method} /api/{call.path}: {type(error).__name__}: {error}")
             problem = "this is a mistake in kragx, please report it"
-            return Refusal(500, problem, code="mistake").response()
+            return refusal(Refusal(problem, status=500, code="mistake"))
 
     return endpoint
 
@@ -91,58 +85,55 @@ def _answer(
 ) -> Response:
     try:
         with answering(within=_PATIENCE):
-            desk.context.state.refresh()
-            person = desk.people.holder(token)
+            desk.state.refresh()
+            person = people.holder(desk, token)
             if person is None:
                 remedy = "open the link that you were given"
-                raise Refusal(401, "nobody's link", remedy=remedy, code="link")
+                raise Refusal("nobody's link", status=401, remedy=remedy, code="link")
             if person.state == "gone":
                 remedy = "ask the owner for another one"
-                raise Refusal(401, "this link was taken away", remedy=remedy, code="gone")
+                raise Refusal("this link was taken away", status=401, remedy=remedy, code="gone")
             if call.owner and person.role != "owner":
-                raise Refusal(403, "only the owner may ask this", code="owner")
+                raise Refusal("only the owner may ask this", status=403, code="owner")
             value = dict(request.query_params) if body is None else _json(body)
             return json_response(answer(person, value))
     except StoreFailedError as error:
         problem = "the database does not answer; nothing was stored"
         remedy = f"try again in a moment ({error.problem})"
-        raise Refusal(503, problem, remedy=remedy, code="store") from None
-    except (UsageError, DataError) as error:
-        status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 400)
-        raise Refusal.of(status, error) from None
+        raise Refusal(problem, status=503, remedy=remedy, code="store") from None
 
 
 def _json(body: bytes) -> Any:
     try:
         value = foreign_json(body.decode("utf-8", "surrogatepass"), strict=True)
     except (ValueError, KragxError) as error:  # UnicodeDecodeError is one
-        raise Refusal(400, f"not valid JSON: {error}") from None
+        raise Refusal(f"not valid JSON: {error}") from None
     return SurrogateRepair().value(value)
 
 
-def form_of(method: Callable[..., Plain]) -> type[BaseModel]:
-    """What a method takes beside the person who asks: unknown fields are mistakes."""
-    types = get_type_hints(method, include_extras=True)
+def form_of(function: Callable[..., Plain]) -> type[BaseModel]:
+    """What a function takes beside the desk and who asks: unknown fields are mistakes."""
+    types = get_type_hints(function, include_extras=True)
     fields: dict[str, Any] = {
         name: (types[name], ... if parameter.default is parameter.empty else parameter.default)
-        for name, parameter in inspect.signature(method).parameters.items()
-        if name != "person"
+        for name, parameter in inspect.signature(function).parameters.items()
+        if name not in ("desk", "person")
     }
     # Strict: numbers are no texts.
     strict = ConfigDict(extra="forbid", strict=True)
-    return create_model(method.__name__, __config__=strict, **fields)
+    return create_model(function.__name__, __config__=strict, **fields)
 
 
 def _checked(form: type[BaseModel], value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise Refusal(400, f"a JSON object is expected, not {shorten(value)}")
+        raise Refusal(f"a JSON object is expected, not {shorten(value)}")
     try:
         return vars(form.model_validate(value))
     except ValidationError as error:
         detail = error.errors(include_url=False)[0]
         field = ".".join(map(str, detail["loc"]))
         problem = f"{detail['msg']} ({shorten(detail['input'])})"
-        raise Refusal(400, problem, field=field, code="form") from None
+        raise Refusal(problem, field=field, code="form") from None
 
 
 PORT = 8765
@@ -172,14 +163,14 @@ def application(
         # Names are looked up, never joined to a path.
         name = request.path_params["name"] or "index.html"
         if name not in static:
-            return Refusal(404, "there is no such page").response()
+            return refusal(Refusal("there is no such page", status=404))
         kind, headers = _TYPES[name[name.rfind(".") :]], {"Cache-Control": "no-cache"}
         return Response(static[name].read_bytes(), 200, headers, kind)
 
     async def refused(_: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
         words = {404: "there is no such page", 405: "this is not done here"}
-        return Refusal(status, words.get(status, "this cannot be answered")).response()
+        return refusal(Refusal(words.get(status, "this cannot be answered"), status=status))
 
     app = Starlette(
         routes=[

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kragx.data import Doc
+from kragx.workshop.desk import PassageIndex
 from kragx.workshop.folder.starting import start
 from kragx.workshop.questions.words import content_words
-from kragx.workshop.services.passages import PassageIndex
 from tests.workshop.serving import Served, serving, written
 
 TEXTS = {

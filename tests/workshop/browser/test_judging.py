@@ -2,6 +2,7 @@
 
 import pytest
 
+from kragx.workshop import services
 from tests.browser import expect, until
 from tests.workshop.browser.conftest import QUESTIONS, TEXTS, shop, withheld
 from tests.workshop.serving import serving
@@ -43,9 +44,9 @@ def settled(page):
 
 def said(served, name="김판정"):
     """What an annotator has said, oldest first, as (kind, grade)."""
-    served.desk.context.state.refresh()
-    person = served.desk.people.annotator(name)
-    return [(row.kind, row.grade) for row in served.desk.context.state.history.get(person.uid, ())]
+    served.desk.state.refresh()
+    person = services.people.annotator(served.desk, name)
+    return [(row.kind, row.grade) for row in served.desk.state.history.get(person.uid, ())]
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_ten_seconds_suffice_to_judge_with_keys(page, served):
 
 def marks(served):
     """The marks of all people that count, as (name, kind, why, note)."""
-    state = served.desk.context.state
+    state = served.desk.state
     state.refresh()
     rows = [row for people in state.marked.values() for row in people]
     return sorted((state.people[r.person].name, r.kind, r.why, r.note) for r in rows)
@@ -264,7 +265,7 @@ def test_no_key_judges_while_somebody_is_writing(page, served):
     page.keyboard.press("Escape")
     judge(page, "1")
     settled(page)
-    (row,) = served.desk.context.state.history[served.desk.people.annotator("김판정").uid]
+    (row,) = served.desk.state.history[services.people.annotator(served.desk, "김판정").uid]
     assert (row.grade, row.note) == (1, "2번 근거 sux한글")
 
 
@@ -323,7 +324,7 @@ def test_evidence_is_counted_in_characters_as_python_counts_them(visit, tmp_path
         expect(page.locator("mark")).to_have_count(2)
         judge(page, "3")
         settled(page)
-        (row,) = served.desk.context.state.history[served.desk.people.annotator("김판정").uid]
+        (row,) = served.desk.state.history[services.people.annotator(served.desk, "김판정").uid]
         assert [text[start:end] for start, end in row.spans] == [HAN, "근거 문장"]
 
 
@@ -349,7 +350,7 @@ def test_the_mouse_marks_and_unmarks_evidence(page, served):
     page.wait_for_selector("mark")
     before = judge(page, "2")
     settled(page)
-    (row,) = served.desk.context.state.history[served.desk.people.annotator("김판정").uid]
+    (row,) = served.desk.state.history[services.people.annotator(served.desk, "김판정").uid]
     ((start, end),) = row.spans
     assert start == 0
     assert before[1][:end] == before[1][start:end]
@@ -397,7 +398,7 @@ def test_a_reload_keeps_the_note_and_the_evidence(page, served):
     assert page.locator("mark").count() == 1
     judge(page, "2")
     settled(page)
-    (row,) = served.desk.context.state.history[served.desk.people.annotator("김판정").uid]
+    (row,) = served.desk.state.history[services.people.annotator(served.desk, "김판정").uid]
     assert (row.note, row.spans) == ("메모", ((0, len(word)),))
 
 
@@ -449,7 +450,7 @@ def test_evidence_over_underlined_words_is_what_was_marked(page, served):
     assert pair(page)[1] == text
     judge(page, "2")
     settled(page)
-    (row,) = served.desk.context.state.history[served.desk.people.annotator("김판정").uid]
+    (row,) = served.desk.state.history[services.people.annotator(served.desk, "김판정").uid]
     assert row.spans == ((1, len(text) - 1),)
 
 

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from kragx.data import read_dataset
+from kragx.workshop import services
 from kragx.workshop.questions.words import content_words
 from tests.browser import expect, until
 from tests.waiting import free_port, wait_until
@@ -114,8 +115,8 @@ def test_a_set_is_made_judged_by_two_settled_and_opened_again(chromium, tmp_path
         assert "뿐이라 아직 알 수 없습니다" in owner.inner_text("main")
         released(owner, folder)
     with serving(folder) as again, browsing(chromium) as go:
-        (uid,) = again.desk.context.state.questions
-        (decision,) = again.desk.context.state.decisions[uid, "refund"]
+        (uid,) = again.desk.state.questions
+        (decision,) = again.desk.state.decisions[uid, "refund"]
         assert decision.grade == 2
         for name, before in zip(links, judged):
             assert len(said(again, name)) >= len(before)
@@ -144,12 +145,12 @@ def test_the_owner_makes_questions_from_templates(visit, tmp_path):
         owner.locator("dialog button[type=submit]").click()
         owner.wait_for_selector(".made .check", timeout=90_000)
         shown = owner.locator(".made .check").all_inner_texts()
-        assert served.desk.context.state.questions == {}
+        assert served.desk.state.questions == {}
         owner.locator(".made input").first.uncheck()
         owner.get_by_role("button", name=f"질문 {len(shown) - 1}개 추가").click()
         owner.wait_for_selector("tbody tr")
         assert owner.locator("tbody tr").count() == len(shown) - 1
-        assert len(served.desk.context.state.questions) == len(shown) - 1
+        assert len(served.desk.state.questions) == len(shown) - 1
         kim = visit(served, served.annotator("김판정"))
         view(kim, "questions")
         assert "질문 틀" not in kim.inner_text("main")
@@ -177,7 +178,7 @@ def test_what_is_searched_for_is_judged_with_evidence_and_a_note(visit, served):
     hit.locator("textarea").fill("찾은 글")
     hit.get_by_role("button", name="2 답의 일부가 있음").click()
     settled(page)
-    (row,) = served.desk.context.state.history[served.desk.people.annotator("김판정").uid]
+    (row,) = served.desk.state.history[services.people.annotator(served.desk, "김판정").uid]
     assert (row.document, row.grade, row.note) == ("refund", 2, "찾은 글")
     assert len(row.spans) == 1
     hit.get_by_role("button", name="나중에").click()
@@ -274,8 +275,8 @@ def test_hostile_texts_names_and_notes_are_texts(chromium, tmp_path):
         kim.keyboard.press("Escape")
         judge(kim, "3")
         settled(kim)
-        (document,) = (row.document for (row,) in served.desk.context.state.history.values())
-        (uid,) = served.desk.context.state.questions
+        (document,) = (row.document for (row,) in served.desk.state.history.values())
+        (uid,) = served.desk.state.questions
         sent = grade(uid, document, 0, note=HOSTILE)
         assert served.ask("POST", "/api/judgements", sent, token=served.annotator("이"))[0] == 200
         owner = go(served)
@@ -324,7 +325,7 @@ def test_a_server_that_is_killed_loses_nothing_and_the_page_goes_on(chromium, tm
     """What is said meanwhile is kept, also over a reload, and is stored once when it is back."""
     folder = shop(tmp_path)
     with opened(folder) as desk:
-        token = desk.people.token(desk.people.annotator("김판정"))
+        token = services.people.link_token(desk, services.people.annotator(desk, "김판정"))
     port = free_port()
     # No server in this process: the windows stay open when the one outside is killed.
     served = SimpleNamespace(port=port, token=token, visitors=ExitStack())
@@ -354,8 +355,8 @@ def test_a_server_that_is_killed_loses_nothing_and_the_page_goes_on(chromium, tm
             page.wait_for_selector("html[data-ready]")
             settled(page)
     with opened(folder) as desk:
-        person = desk.people.annotator("김판정")
-        assert [row.grade for row in desk.context.state.history[person.uid]] == [3, 2, 1, 0]
+        person = services.people.annotator(desk, "김판정")
+        assert [row.grade for row in desk.state.history[person.uid]] == [3, 2, 1, 0]
 
 
 def test_what_is_sent_twice_counts_once(visit, served):
@@ -382,7 +383,7 @@ def test_a_question_that_is_dropped_meanwhile_is_said_and_stops_nobody(visit, se
     page = visit(served, served.annotator("김판정"), allow=("409",))
     (first, _) = pair(page)
     page.wait_for_timeout(READ)
-    for uid, question in list(served.desk.context.state.questions.items()):
+    for uid, question in list(served.desk.state.questions.items()):
         if question.text == first:
             assert served.ask("POST", "/api/questions/drop", {"uid": uid, "why": "x"})[0] == 200
     page.keyboard.press("2")

@@ -16,10 +16,10 @@ from kragx.errors import DataError, UsageError
 from kragx.judging import Judge, Question
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.rubric import RUBRICS
+from kragx.workshop.calls import plain_question
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.logs import Masker, gold_from_logs, open_workshop, read_masks
 from kragx.workshop.releases.contents import query_of
-from kragx.workshop.services.context import plain_question
 from kragx.workshop.state.records import SuggestedDocument
 from kragx.workshop.state.state import State
 

@@ -11,7 +11,7 @@ from kragx import UsageError
 from kragx.workshop.questions.templates import josa
 from tests.thoroughness import all_cases
 
-PAIRS = ("은/는", "이/가", "을/를", "과/와", "(으)로", "이랑/랑", "이라고/라고")
+PAIRS = ("은/는", "이/가", "을/를", "과/와", "으로/로", "이랑/랑", "이라고/라고")
 
 
 @all_cases(
@@ -39,9 +39,9 @@ def test_by_hand(word, forms):
 
 def test_nobody_knows():
     """After what has no Korean reading here both forms stand."""
-    assert (josa("猫", "은/는"), josa("猫", "(으)로"), josa("?", "이/가")) == (
+    assert (josa("猫", "은/는"), josa("猫", "으로/로"), josa("?", "이/가")) == (
         "猫은(는)",
-        "猫(으)로",
+        "猫으로(로)",
         "?이(가)",
     )
 
@@ -53,7 +53,7 @@ def test_every_syllable(syllable, decomposed):
     final = jamo[2] if len(jamo) == 3 else ""
     word = "가" + (jamo if decomposed else syllable)
     assert josa(word, "은/는")[-1] == ("은" if final else "는")
-    assert josa(word, "(으)로")[2:] == ("으로" if final not in ("", "ᆯ") else "로")
+    assert josa(word, "으로/로")[2:] == ("으로" if final not in ("", "ᆯ") else "로")
 
 
 @all_cases("pair", ["은", "은는", "은/", "eun/neun", ""])

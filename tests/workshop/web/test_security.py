@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import pytest
 
+from kragx.workshop import services
 from kragx.workshop.state.records import new_uid
 from kragx.workshop.web.security import HEADERS, LARGEST_BODY
 from tests.waiting import PATIENCE
@@ -21,7 +22,7 @@ def served(tmp_path_factory):
 
 def n_judgements(served) -> int:
     """How many judgements count."""
-    return sum(map(len, served.desk.context.state.history.values()))
+    return sum(map(len, served.desk.state.history.values()))
 
 
 def sent(served, data: bytes) -> bytes:
@@ -55,7 +56,7 @@ def test_a_foreign_origin_is_refused(served, origin):
     assert served.ask("GET", "/api/me", headers=headers)[0] == 403
     said = grade("q1", "refund", 1)
     assert served.ask("POST", "/api/judgements", said, headers=headers)[0] == 403
-    assert not served.desk.context.state.judgement(said["uid"])
+    assert not served.desk.state.judgement(said["uid"])
 
 
 def test_its_own_origin_is_welcome(served):
@@ -120,7 +121,9 @@ def test_a_link_that_was_taken_away_leads_nowhere(served):
     """It is said, so that nobody looks for a mistake of their own; given back, it works."""
     token = served.annotator("지민")
     (uid,) = [
-        one["uid"] for one in served.desk.people.everybody()["people"] if one["name"] == "지민"
+        one["uid"]
+        for one in services.people.everybody(served.desk)["people"]
+        if one["name"] == "지민"
     ]
     assert served.ask("POST", "/api/people", {"uid": uid, "state": "gone"})[0] == 200
     answer = served.ask("POST", "/api/judgements", grade("q1", "refund", 1), token=token)
@@ -147,7 +150,7 @@ def test_an_annotator_is_not_the_owner(served):
 @pytest.mark.integration
 def test_reading_changes_nothing(served):
     """No GET has an effect, and what writes is not done by GET."""
-    state = served.desk.context.state
+    state = served.desk.state
     before = (len(state.people), len(state.questions), len(state.history))
     for path in ("judgements", "undo", "questions/drop", "decisions"):
         assert served.ask("GET", f"/api/{path}?uid={new_uid()}")[0] == 405
@@ -328,7 +331,7 @@ def test_hostile_texts_come_back_as_data(served, text):
     assert (status, answer["question"]["text"]) == (200, mended)
     said = grade("q1", "refund", 1, note=text)
     assert served.ask("POST", "/api/judgements", said)[0] == 200
-    assert served.desk.context.state.judgement(said["uid"]).note == mended
+    assert served.desk.state.judgement(said["uid"]).note == mended
     if len(text) <= 100:
         assert served.ask("POST", "/api/people", {"name": text})[0] == 200
         assert mended in [one["name"] for one in served.ask("GET", "/api/people")[1]["people"]]

@@ -16,7 +16,7 @@ from tests.workshop.serving import grade, opened, serving, started
 @pytest.mark.integration
 def test_a_full_disk_acknowledges_nothing(served):
     """503 in words while nothing can be stored; then the page's repetition is stored once."""
-    connection = served.desk.context.state.store._database._connection
+    connection = served.desk.state.store._database._connection
 
     def limit(pages):
         with connection.begin():
@@ -33,7 +33,7 @@ def test_a_full_disk_acknowledges_nothing(served):
     limit(1 << 30)
     assert usual
     assert [served.ask("POST", "/api/judgements", one)[0] for one in said] == [200] * len(said)
-    (history,) = [rows for rows in served.desk.context.state.history.values() if rows[0].note]
+    (history,) = [rows for rows in served.desk.state.history.values() if rows[0].note]
     assert sorted(row.uid for row in history) == sorted(one["uid"] for one in said)
 
 
@@ -77,7 +77,7 @@ def test_a_database_that_others_hold(any_shop):
             return status, answer["error"]["code"], time.monotonic() - began < 3
 
         with (
-            held(served.desk.context.state.store.address),
+            held(served.desk.state.store.address),
             ThreadPoolExecutor(len(asked)) as threads,
         ):
             answers = [threads.submit(send, *one) for one in asked]
@@ -115,7 +115,7 @@ def test_a_database_server_that_goes_and_comes_back(tmp_path, database, postgres
         )
         assert served.ask("POST", "/api/judgements", said[1])[0] == 200
         with opened(shop) as other:
-            known = [bool(other.context.state.judgement(one["uid"])) for one in said]
+            known = [bool(other.state.judgement(one["uid"])) for one in said]
     assert known == [True, True, False]
 
 
@@ -140,8 +140,8 @@ def test_two_servers_on_one_postgresql(tmp_path, database):
             assert served.ask("GET", "/api/me", token=token)[1]["counts"]["mine"] == 1
             (history,) = [
                 rows
-                for uid, rows in served.desk.context.state.history.items()
-                if served.desk.context.state.people[uid].name == "지민"
+                for uid, rows in served.desk.state.history.items()
+                if served.desk.state.people[uid].name == "지민"
             ]
             assert sorted(row.uid for row in history) == sorted(body["uid"] for body in said)
         assert one.ask("POST", "/api/undo", {"uid": new_uid()}, token=token)[0] == 200
