@@ -83,11 +83,11 @@ def run(
         dataset = config.dataset.read()
         if dataset.version != config.dataset.version:  # the folder keeps what its release said
             source = replace(config.dataset, name=dataset.name, version=dataset.version)
-            config = config.model_copy(update={"dataset": source})
+            config = replace(config, dataset=source)
         names_none = config.match is None and config.matchers is None
         if names_none and corpus.source is None and ids_alone(dataset, ()):
             say(message("matched by id: gold has ids and no text"))
-            config = config.model_copy(update={"match": "id"})
+            config = replace(config, match="id")
             by_id = matchers_of(config)
             matchers = {name: matchers.get(name, matcher) for name, matcher in by_id.items()}
         dataset = with_texts(dataset, config, corpus, matchers)
@@ -230,7 +230,7 @@ def evaluate_folder(
         changed: dict[str, Any] = {} if match is None else {"match": match, "matchers": None}
         if metrics:
             changed["metrics"] = list(metrics)
-        config = content.config.model_copy(update=changed)
+        config = replace(content.config, **changed)
         matchers = matchers_of(config, trust=trust, is_given=match is not None)
         dataset = with_texts(content.dataset, config, content.corpus, matchers)
         report = evaluated(config, dataset, content.runs, content.corpus, matchers, workers=workers)

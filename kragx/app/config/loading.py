@@ -1,14 +1,14 @@
 """From a config file to a checked `RunConfig`."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
 
-from kragx.app.config.models import RunConfig
-from kragx.app.config.problems import match_specs, of_gates, of_whole, readable, semantic
+from kragx.app.config.models import BESIDE, KEYS, RunConfig
+from kragx.app.config.problems import match_specs, of_gates, of_whole, semantic
 from kragx.app.config.sections import anchored
 from kragx.app.config.values import fill, filled, override
 from kragx.app.environment import load_env
@@ -16,7 +16,8 @@ from kragx.data.formats.jsonl import read_text
 from kragx.data.gold_source import GoldSource
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.ground.caller_warnings import warn
-from kragx.ground.errors import ConfigError, DataError, UsageError
+from kragx.ground.errors import ConfigError, DataError, KragxError, UsageError
+from kragx.ground.options import made_of
 from kragx.ground.printing import joined, message
 from kragx.ground.secrets import Secrets
 from kragx.judging.store import is_url
@@ -136,11 +137,12 @@ def parse_config(
     # Both kinds of mistakes are collected, and only then said: mending one by one takes long.
     problems = [*map(str, [*(unset if must_be_set else ()), *semantic(raw, trust=trust)])]
     try:
-        config = RunConfig.model_validate(
-            raw, context={"here": folder, "file": file, "secrets": secrets}
-        )
-    except ValidationError as error:
-        raise ConfigError(name, secrets.masked([*readable(error, raw), *problems])) from None
+        # What stands empty is the default, if there is something of that name.
+        said = {k: v for k, v in raw.items() if v is not None or k not in KEYS}
+        config = made_of(RunConfig, said, BESIDE).placed(folder, file, secrets)
+    except KragxError as error:
+        mistakes = map(str, getattr(error, "errors", [error]))
+        raise ConfigError(name, secrets.masked([*mistakes, *problems])) from None
     if problems := problems or (list(of_whole(config)) if trust else []):
         raise ConfigError(name, secrets.masked(problems))
     if must_be_set and secrets.literal:
@@ -233,7 +235,7 @@ def check_whole(config: RunConfig) -> None:
 
 def with_earlier(config: RunConfig, earlier: Path) -> RunConfig:
     """The config with other earlier results; a relative path starts at the current folder."""
-    return config.model_copy(update={"earlier": earlier.absolute()})
+    return replace(config, earlier=earlier.absolute())
 
 
 def with_gates(config: RunConfig, gates: Mapping[str, Any]) -> RunConfig:
@@ -242,7 +244,7 @@ def with_gates(config: RunConfig, gates: Mapping[str, Any]) -> RunConfig:
     Raises:
         ConfigError: they hold mistakes.
     """
-    changed = config.model_copy(update={"gates": dict(gates)})
+    changed = replace(config, gates=dict(gates))
     if problems := of_gates(changed):
         raise ConfigError("gates", problems)
     return changed

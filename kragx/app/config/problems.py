@@ -1,13 +1,10 @@
 """What is wrong with a config: every mistake with its YAML path and the remedy."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from pydantic import ValidationError
-
 from kragx.app.config.models import RunConfig
-from kragx.app.config.sections import MistakesError
 from kragx.app.config.values import filled
 from kragx.comparison import gate_problems, parse_gates
 from kragx.comparison.tuning import GRID, has_grid, spread
@@ -17,54 +14,6 @@ from kragx.ground.errors import KragxError, UsageError, nearest
 from kragx.ground.printing import joined, message
 from kragx.matchers import matcher, method_class
 from kragx.metrics import KRAGX, Profile, name_among, parse, profile_for
-
-
-def readable(error: ValidationError, raw: Any) -> Iterator[str]:
-    """Pydantic's errors with the paths of the YAML."""
-    for detail in error.errors():
-        kind, loc, value = detail["type"], detail["loc"], detail["input"]
-        path = _path(loc, raw)
-        if kind == "extra_forbidden":
-            # The models put a hint there.
-            yield joined(": ", [path, joined("; ", [message("unknown key"), value])])
-        elif kind == "missing":
-            name = f"{path}.{loc[-1]}".lstrip(".")
-            yield joined(": ", [name, message("missing; it is required")])
-        elif kind == "value_error" and isinstance(detail["ctx"]["error"], MistakesError):
-            yield from (str(mistake.within(path)) for mistake in detail["ctx"]["error"].errors)
-        elif kind == "value_error":
-            error = detail["ctx"]["error"]
-            text = error.text if isinstance(error, KragxError) else error.args[0]
-            yield joined(": ", [path or "config", text])
-        elif not isinstance(value, dict) or path != _path(loc[:-1], raw):
-            wording = _WORDS.get(kind, detail["msg"])
-            value_text = "" if isinstance(value, (dict, list)) else f" ({value!r})"
-            sentence = wording if kind in _WORDS else f"{wording[0].lower()}{wording[1:]}"
-            yield joined(": ", [path or "config", joined("", [sentence, value_text])])
-        # Else a mapping, tried as the short form (html: true); the long one says what is wrong.
-
-
-_WORDS = {
-    "too_short": message("is empty; give at least one"),
-    "dict_type": message("a mapping is expected"),
-    "model_type": message("a mapping is expected"),
-    "list_type": message("a list is expected"),
-    "string_type": message("a text is expected"),
-    "path_type": message("a path is expected"),
-}
-
-
-def _path(loc: Sequence[int | str], raw: Any) -> str:
-    """Where an error is in the YAML: pydantic also names the forms of a value that it tried."""
-    path = ""
-    for part in loc:
-        if isinstance(raw, list) and isinstance(part, int):
-            path, raw = f"{path}[{part}]", raw[part]
-        elif isinstance(raw, dict):
-            named = {str(key): value for key, value in raw.items()}
-            if part in named:
-                path, raw = f"{path}.{part}", named[part]
-    return path.lstrip(".")
 
 
 def semantic(raw: Mapping[str, Any], *, trust: bool = True) -> Iterator[KragxError]:

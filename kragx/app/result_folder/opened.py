@@ -115,8 +115,8 @@ class Opened:
     def config(self, max_failed: float | None = None) -> RunConfig:
         """The config, with another tolerance of failures if one is named."""
         config = load(self.path("config.yaml"), needs_env=False, trust=self.trust)
-        changed = {} if max_failed is None else {"max_failed": max_failed}
-        return config.model_copy(update=changed)
+        changed: dict[str, Any] = {} if max_failed is None else {"max_failed": max_failed}
+        return replace(config, **changed)
 
     def contents(self, max_failed: float | None = None) -> Content:
         """Its config, its gold set, what each retriever returned, and what belongs to that."""

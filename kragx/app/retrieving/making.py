@@ -39,8 +39,8 @@ def all_makers(retrievers: Mapping[str, RetrieverConfig]) -> dict[str, Makers]:
 
 
 def _makers(config: RetrieverConfig) -> Makers:
-    if config.factory is not None:
-        path = import_path("retrievers", config.factory)
+    if config.class_ is not None:
+        path = import_path("retrievers", config.class_)
         makers = [plugins.maker(path, filled(config.args), takes_one=True, also=[HISTORY])]
         # A callback is an object by import path, or what a class or function makes.
         return [*makers, *(plugins.maker(path, None) for path in config.callbacks or ())]
@@ -64,7 +64,7 @@ def made(
         raise UsageError(
             "{factory} made a {kind}, which cannot be asked; "
             "it must be a retriever of LangChain, LlamaIndex or Haystack, or a function",
-            factory=config.factory,
+            factory=config.class_,
             kind=type(retriever).__name__,
         )
     if store := store_name(retriever):
@@ -75,7 +75,7 @@ def made(
         within.callback(retriever.close)
     callbacks = [make() for make in make_callbacks]
     options = {"mask": config.secrets.mask, "name": name, "callbacks": callbacks}
-    return retriever, config.options | options
+    return retriever, {**config.options, **options}
 
 
 def check_axes(retrievers: Mapping[str, RetrieverConfig]) -> None:
@@ -87,7 +87,7 @@ def check_axes(retrievers: Mapping[str, RetrieverConfig]) -> None:
     first = {
         f"{name}.args (with its {GRID})": next(iter(retriever.settings_of(name).values()))[1]
         for name, retriever in retrievers.items()
-        if retriever.axes and retriever.factory is not None
+        if retriever.axes and retriever.class_ is not None
     }
     all_makers(first)
 

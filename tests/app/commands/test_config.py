@@ -228,9 +228,9 @@ def test_yaml_merge_keys(loaded):
           b: {<<: *a, args: {k: 2}}
         """
     )
-    assert config.retrievers["b"].factory == "m:x"
+    assert config.retrievers["b"].class_ == "m:x"
     assert config.retrievers["b"].args == {"k": 2}
-    assert config.retrievers["b"].concurrency == 3
+    assert config.retrievers["b"].options["concurrency"] == 3
 
 
 def test_missing_file(tmp_path):
