@@ -18,9 +18,8 @@ from kragx.app.evaluating import (
 from kragx.app.preflight import check_gold, check_slices, earlier_results, undecidable_with
 from kragx.app.result_folder.opened import Content, opened, read_folder
 from kragx.app.retrieving.fingerprint import Fingerprints
-from kragx.app.retrieving.making import check_axes, plan
 from kragx.app.retrieving.resuming import Resumption
-from kragx.app.retrieving.retrieve_all import retrieve_all
+from kragx.app.retrieving.retrieve_all import check_axes, plan, retrieve_all
 from kragx.app.run_report import RunReport
 from kragx.comparison import Failures
 from kragx.data import Corpus, GoldDataset, Run, as_corpus, every_run
@@ -116,8 +115,7 @@ def run(
         return replace(
             report,
             told=undecidable,
-            earlier=earlier and earlier.results,
-            earlier_record=earlier and earlier.record,
+            earlier=earlier,
             anyway=anyway,
             record=clock.record(config.file, git, kept),
             plans=tuple({id(plan): plan for plan in plans}.values()),
@@ -197,8 +195,7 @@ def recompute(
         return replace(
             report,
             evaluations=content.as_read(report.evaluations),
-            earlier=before and before.results,
-            earlier_record=before and before.record,
+            earlier=before,
             anyway=anyway,
             record=record,
         )

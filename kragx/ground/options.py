@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache
 from inspect import get_annotations
@@ -54,6 +54,16 @@ class MistakesError(UsageError):
         return type(self)(error.within(field, path=path) for error in self.errors)
 
 
+def refusal(errors: Sequence[KragxError]) -> KragxError:
+    """What to raise where these are wrong."""
+    return errors[0] if len(errors) == 1 else MistakesError(errors)
+
+
+def mistakes_of(error: KragxError) -> list[KragxError]:
+    """What an error says is wrong, one by one."""
+    return error.errors if isinstance(error, MistakesError) else [error]
+
+
 def from_options(kind: type[Made], options: Mapping[Any, Any]) -> Made:
     """The dataclass `kind` made of a mapping of its fields.
 
@@ -62,8 +72,8 @@ def from_options(kind: type[Made], options: Mapping[Any, Any]) -> Made:
     """
     try:
         return made_of(kind, options)
-    except MistakesError as error:
-        raise error.errors[0] from None
+    except KragxError as error:
+        raise mistakes_of(error)[0] from None
 
 
 def made_of(
@@ -81,8 +91,8 @@ def made_of(
         also: what may stand among them.
 
     Raises:
-        UsageError: it is no mapping.
-        MistakesError: options are unknown, missing, refused, or do not go together.
+        UsageError: it is no mapping; or options are unknown, missing, refused, or do not go
+            together: several of them as a `MistakesError`.
     """
     values = {str(key): value for key, value in a_mapping(options).items()}
     errors = mistakes_in(kind, values, without, also)
@@ -94,9 +104,9 @@ def made_of(
         try:
             made = kind(**right)
         except KragxError as error:
-            errors += getattr(error, "errors", [error])
+            errors += mistakes_of(error)
     if errors:
-        raise MistakesError(errors)
+        raise refusal(errors)
     return made
 
 
@@ -135,8 +145,7 @@ def mistakes_in(
         try:
             _readers(kind).get(field_of[name].name, str)(options[name])
         except KragxError as error:
-            inner = _inside(name, error)
-            errors += getattr(inner, "errors", [inner])
+            errors += mistakes_of(_inside(name, error))
     return errors
 
 

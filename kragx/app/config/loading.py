@@ -1,6 +1,7 @@
 """From a config file to a checked `RunConfig`."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,19 +9,24 @@ from typing import Any
 import yaml
 
 from kragx.app.config.models import BESIDE, KEYS, RunConfig
-from kragx.app.config.problems import match_specs, of_gates, of_whole, semantic
 from kragx.app.config.sections import anchored
 from kragx.app.config.values import fill, filled, override
 from kragx.app.environment import load_env
+from kragx.comparison import gate_problems, parse_gates
+from kragx.comparison.tuning import GRID, has_grid, spread
+from kragx.data import tokenizer
 from kragx.data.formats.jsonl import read_text
 from kragx.data.gold_source import GoldSource
 from kragx.data.yaml_text import Loader, yaml_problem
+from kragx.evaluation.evidence import FACTS_HAVE_NO_IDS
 from kragx.ground.caller_warnings import warn
-from kragx.ground.errors import ConfigError, DataError, KragxError, UsageError
-from kragx.ground.options import made_of
+from kragx.ground.errors import ConfigError, DataError, KragxError, UsageError, nearest
+from kragx.ground.options import made_of, mistakes_of
 from kragx.ground.printing import joined, message
 from kragx.ground.secrets import Secrets
 from kragx.judging.store import is_url
+from kragx.matchers import matcher
+from kragx.metrics import KRAGX, Profile, name_among, parse, profile_for
 
 
 class ConfigWarning(UserWarning):
@@ -141,7 +147,7 @@ def parse_config(
         said = {k: v for k, v in raw.items() if v is not None or k not in KEYS}
         config = made_of(RunConfig, said, BESIDE).placed(folder, file, secrets)
     except KragxError as error:
-        mistakes = map(str, getattr(error, "errors", [error]))
+        mistakes = map(str, mistakes_of(error))
         raise ConfigError(name, secrets.masked([*mistakes, *problems])) from None
     if problems := problems or (list(of_whole(config)) if trust else []):
         raise ConfigError(name, secrets.masked(problems))
@@ -248,3 +254,137 @@ def with_gates(config: RunConfig, gates: Mapping[str, Any]) -> RunConfig:
     if problems := of_gates(changed):
         raise ConfigError("gates", problems)
     return changed
+
+
+# -- what is wrong ----------------------------------------------------------------------------
+
+
+def semantic(raw: Mapping[str, Any], *, trust: bool = True) -> Iterator[KragxError]:
+    """What only kragx itself can check: profile, metric strings, match specs.
+
+    Args:
+        raw: the config.
+        trust: without it nothing is imported or made, and what needs that is not checked.
+    """
+    specs = {**match_specs(raw)}
+    for path, spec in specs.items():
+        if has_grid(spec):
+            yield from (error.within(path) for error in _mistakes(spread, spec, ""))
+    for name in ("facts_match", "relevance_match"):
+        specs[name] = raw.get(name)
+        if has_grid(specs[name]):
+            yield UsageError(
+                "a grid stands under 'match' or one of 'matchers' alone", field=f"{name}.{GRID}"
+            )
+    listed = raw.get("metrics")
+    listed = listed if isinstance(listed, list) else [listed]
+    metrics = {number: text for number, text in enumerate(listed) if isinstance(text, str)}
+    profile = KRAGX
+    try:
+        profile = profile_for(raw.get("profile"), metrics.values())
+    except UsageError as error:
+        yield error
+    if trust:
+        yield from _made(raw, specs, metrics, profile)
+
+
+def _made(
+    raw: Mapping[str, Any],
+    specs: Mapping[str, Any],
+    metrics: Mapping[int, str],
+    profile: Profile,
+) -> Iterator[KragxError]:
+    """What shows when metrics, tokenizer, judge and matchers are made."""
+    for number, text in metrics.items():
+        for mistake in _mistakes(parse, text, profile):
+            yield UsageError(str(mistake), field=f"metrics[{number}]")
+    if (spec := raw.get("budget_tokenizer")) is not None:
+        yield from _mistakes(tokenizer, spec, field="budget_tokenizer")
+    defaults: dict[str, Any] = {}
+    if isinstance(raw.get("judge"), dict):
+        from kragx.judging import read_judge
+
+        try:
+            defaults["judge"] = read_judge(filled(raw["judge"], keep=True))
+        except KragxError as error:
+            yield error
+            return  # without a judge every 'llm' would complain once more
+    for path, spec in specs.items():
+        settings = [] if spec is None else [spec]
+        if has_grid(spec):
+            # A grid that is wrong itself has been said to be.
+            settings = []
+            with suppress(UsageError):
+                settings = [setting for _, setting in spread(spec, "")]
+        errors: dict[str, KragxError] = {}
+        for setting in settings:
+            mistakes = _mistakes(matcher, filled(setting, keep=True), defaults, field=path)
+            errors |= {str(mistake): mistake for mistake in mistakes}
+        yield from errors.values()
+
+
+def match_specs(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The specs of the matchers that decide, by where they stand."""
+    named = raw.get("matchers")
+    of_names = named.items() if isinstance(named, dict) else ()
+    return {"match": raw.get("match"), **{f"matchers.{name}": spec for name, spec in of_names}}
+
+
+def _mistakes(read: Callable[..., object], *args: Any, **options: Any) -> list[KragxError]:
+    """What is wrong with what `read` reads, if anything is."""
+    try:
+        read(*args, **options)
+    except KragxError as error:
+        return mistakes_of(error)
+    return []
+
+
+def of_whole(config: RunConfig) -> Iterator[str]:
+    """What is wrong between the parts of a config each of which is right: facts and gates."""
+    named = config.named_matchers.values() if config.facts_match is None else [config.facts_match]
+    methods = (spec.get("method") if isinstance(spec, dict) else spec for spec in named)
+    if "id" in methods and any(spec.metric.reads_facts for spec in config.specs):
+        yield joined(": ", ["facts_match", FACTS_HAVE_NO_IDS])  # known before anything is retrieved
+    n_matchers, limit = len(config.named_matchers), config.tuning.max_settings
+    if n_matchers > limit and any(setting.values for setting, _ in config.matcher_settings):
+        yield message(
+            "match: the grid makes {n} settings, more than max_settings ({limit}); leave values "
+            "out, or raise tuning.max_settings",
+            n=n_matchers,
+            limit=limit,
+        )
+    if (text := config.tuning.metric) is not None:
+        problems = _of_tuning_metric(config, text)
+        yield from (joined(": ", ["tuning.metric", problem]) for problem in problems)
+    yield from of_gates(config)
+
+
+def _of_tuning_metric(config: RunConfig, text: str) -> Iterator[str]:
+    """What is wrong with the metric by which settings are compared."""
+    if mistakes := _mistakes(parse, text, config.resolved_profile):
+        yield from map(str, mistakes)
+        return
+    spec = parse(text, config.resolved_profile)
+    name = name_among(spec, config.metric_names)
+    if name not in config.metric_names:
+        hint = nearest(name, config.metric_names)
+        yield message("{text!r} is none of metrics; {hint}", text=text, hint=hint)
+    elif spec.metric.better == "neither" or not spec.metric.is_mean:
+        yield message("{text!r} has no value of each question that is better or worse", text=text)
+
+
+def of_gates(config: RunConfig) -> list[str]:
+    """What is wrong with the gates of a config that is right in all else."""
+    problems: list[str] = []
+    gates = parse_gates(
+        config.gates or {}, problems, config.resolved_profile, metrics=config.metric_names
+    )
+    problems += gate_problems(
+        gates,
+        metrics=config.metric_names,
+        retrievers=config.asked,
+        matchers=config.named_matchers,
+        slices=config.slices or (),
+        baseline=config.baseline,
+    )
+    return list(dict.fromkeys(problems))  # a list of conditions may lack the same thing each

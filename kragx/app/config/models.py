@@ -20,7 +20,6 @@ from kragx.data.rules import RuleSet
 from kragx.ground.entry_points import plugins
 from kragx.ground.errors import KragxError, UsageError, inside, nearest
 from kragx.ground.options import (
-    MistakesError,
     OneOf,
     a_bool,
     a_mapping,
@@ -29,9 +28,11 @@ from kragx.ground.options import (
     as_text,
     check_options,
     filled_mapping,
+    mistakes_of,
     number,
     one_of,
     optional,
+    refusal,
     texts,
     whole,
 )
@@ -61,10 +62,9 @@ def _retrievers(value: Any) -> dict[str, RetrieverConfig]:
         try:
             retrievers[str(name)] = RetrieverConfig.read(entry)
         except KragxError as error:
-            outer = error.within(str(name))
-            errors += getattr(outer, "errors", [outer])
+            errors += mistakes_of(error.within(str(name)))
     if errors:
-        raise MistakesError(errors)
+        raise refusal(errors)
     return retrievers
 
 
@@ -206,9 +206,9 @@ class RunConfig:
                 field="retrievers",
                 name=repeated,
             )
-        if self.has_grid and self.baseline is not None and self.baseline not in self.asked:
+        if self.baseline is not None and self.baseline not in self.asked:
             raise UsageError(
-                "{name!r} is no setting",
+                "{name!r} is no retriever",
                 field="baseline",
                 remedy=nearest(self.baseline, self.asked),
                 name=self.baseline,

@@ -19,7 +19,7 @@ from kragx.data import file_names, run_names
 from kragx.evaluation.answers import Asking
 from kragx.evaluation.remote_retrievers import CommandRetriever, HttpRetriever
 from kragx.ground.entry_points import import_path
-from kragx.ground.errors import UsageError, inside
+from kragx.ground.errors import KragxError, UsageError, inside
 from kragx.ground.options import (
     MistakesError,
     a_mapping,
@@ -28,7 +28,9 @@ from kragx.ground.options import (
     check_options,
     made_of,
     mistakes_in,
+    mistakes_of,
     optional,
+    refusal,
     texts,
     texts_by_name,
     what_is_said,
@@ -61,7 +63,7 @@ def _service(key: str) -> Any:
             value = {"command": value}
         options = what_is_said(value)
         if errors := mistakes_in(SERVICES[key], options):
-            raise MistakesError(errors)
+            raise MistakesError(errors)  # by its path: a single one may be of `command`
         return {**plain_defaults(SERVICES[key]), **options}
 
     return optional(read)
@@ -160,10 +162,10 @@ class RetrieverConfig:
         errors = mistakes_in(cls, keys, BESIDE)
         try:
             made_of(Asking, entries, GIVEN_BY_US, also=KEYS)
-        except MistakesError as error:
-            errors = [*error.errors, *errors]
+        except KragxError as error:
+            errors = [*mistakes_of(error), *errors]
         if errors:
-            raise MistakesError(errors)
+            raise refusal(errors)
         options = {name: entry for name, entry in entries.items() if name in ASKING}
         is_asked = not {"results", "run"} & keys.keys()
         keys = {KEYS[name]: entry for name, entry in keys.items()}

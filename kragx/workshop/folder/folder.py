@@ -19,12 +19,12 @@ from kragx.data.rules import RuleSet
 from kragx.data.yaml_text import yaml_mapping
 from kragx.ground.errors import ConfigError, DataError, UsageError, shorten
 from kragx.ground.options import (
-    MistakesError,
     a_mapping,
     a_path,
     a_text,
     check_options,
     made_of,
+    mistakes_of,
     number,
     optional,
     texts_by_name,
@@ -164,8 +164,8 @@ def settings_of(text: str, name: str, folder: Path) -> WorkshopSettings:
         raw["database"] = with_variables(database, lambda match: _variable(match[1], problems))
     try:
         settings = made_of(WorkshopSettings, what_is_said(raw))
-    except MistakesError as error:
-        raise ConfigError(name, [*problems, *map(str, error.errors)]) from None
+    except UsageError as error:
+        raise ConfigError(name, [*problems, *map(str, mistakes_of(error))]) from None
     if problems:
         raise ConfigError(name, problems)
     named = {"corpus": settings.corpus, "config": settings.config}
