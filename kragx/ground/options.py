@@ -10,8 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
-import yaml
-
 from kragx.ground.errors import KragxError, UsageError, inside, nearest, shorten
 from kragx.ground.messages import joined
 
@@ -309,11 +307,6 @@ def a_path(value: Any) -> Any:
     if not isinstance(value, Path) and not is_text(value):
         raise UsageError("a path is expected ({value})", value=shorten(value))
     return value
-
-
-def as_text(read: Read) -> Read:
-    """What `read` takes; a text, as a variable's is, means what it would mean in YAML."""
-    return lambda value: read(yaml.safe_load(value) if isinstance(value, str) else value)
 
 
 above_zero: Read = number(lambda value: value > 0, "number above 0")

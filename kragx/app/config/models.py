@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
@@ -21,11 +22,11 @@ from kragx.ground.entry_points import plugins
 from kragx.ground.errors import KragxError, UsageError, inside, nearest
 from kragx.ground.options import (
     OneOf,
+    Read,
     a_bool,
     a_mapping,
     a_path,
     a_text,
-    as_text,
     check_options,
     filled_mapping,
     mistakes_of,
@@ -68,8 +69,23 @@ def _retrievers(value: Any) -> dict[str, RetrieverConfig]:
     return retrievers
 
 
+def _as_text(read: Read) -> Read:
+    """What `read` takes; a text, as a variable's is, means what it would mean in YAML."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, str):
+            with suppress(yaml.YAMLError):
+                value = yaml.safe_load(value)
+        return read(value)
+
+    return plain
+
+
+_number = _as_text(number(lambda share: 0 <= share <= 1, "number from 0 to 1"))
+
+
 def _share(value: Any) -> float:
-    return float(as_text(number(lambda share: 0 <= share <= 1, "number from 0 to 1"))(value))
+    return float(_number(value))
 
 
 def _rules(value: Any) -> Any:
@@ -127,8 +143,8 @@ class RunConfig:
 
     dataset: Annotated[GoldSource, PartOf(GoldSource, short="path", said="the path of a gold set")]
     retrievers: Annotated[Mapping[str, RetrieverConfig], _retrievers]
-    stages: Annotated[bool, as_text(a_bool)] = False
-    runs: Annotated[int | None, optional(as_text(whole(1)))] = None
+    stages: Annotated[bool, _as_text(a_bool)] = False
+    runs: Annotated[int | None, optional(_as_text(whole(1)))] = None
     match: Any = None
     judge: Annotated[Mapping[str, Any] | None, optional(a_mapping)] = None
     matchers: Annotated[Mapping[str, Any] | None, optional(filled_mapping)] = None
@@ -140,7 +156,7 @@ class RunConfig:
     no_gold: Annotated[NoGold | None, optional(one_of(*NO_GOLD))] = None
     forbidden: Annotated[Mapping[str, Any] | None, optional(_rules)] = None
     output: Annotated[Path | None, optional(a_path)] = None
-    html: Annotated[bool, as_text(a_bool)] = True
+    html: Annotated[bool, _as_text(a_bool)] = True
     baseline: Annotated[str | None, optional(a_text)] = None
     slices: Annotated[Sequence[str] | None, optional(texts)] = None
     statistics: Annotated[Settings, PartOf(Settings, without=["max_failed"])] = field(
@@ -148,7 +164,7 @@ class RunConfig:
     )
     tuning: Annotated[GridSettings, PartOf(GridSettings)] = field(default_factory=GridSettings)
     max_failed: Annotated[float, _share] = 0.0
-    workers: Annotated[int | None, optional(as_text(whole(1)))] = None
+    workers: Annotated[int | None, optional(_as_text(whole(1)))] = None
     engine: Annotated[Mapping[str, Any] | None, optional(_engine)] = None
     gates: Annotated[Mapping[str, Any] | None, optional(a_mapping)] = None
     earlier: Annotated[Path | None, optional(a_path)] = None
