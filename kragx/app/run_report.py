@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -203,6 +203,7 @@ class RunReport(Result):
             "record": self.record,
             "config": self.config.resolved(),
             "versions": versions(),
+            **vars(self.findings),
             "evaluations": [
                 {
                     "retriever": evaluation.name,
@@ -213,7 +214,6 @@ class RunReport(Result):
                 }
                 for evaluation in self.evaluations
             ],
-            **self._beside_evaluations,
         }
         # Only where questions weigh differently: a report of equal ones stays as it was.
         if (weights := self.dataset.weights) is not None:
@@ -233,11 +233,10 @@ class RunReport(Result):
     def to_html(self, path: str | Path) -> None:
         """Write the report for people as one HTML file; see `kragx.report.html_page`."""
         write_html(
-            self.evaluations,
-            path,
+            path=path,
             dataset=self.dataset,
             runs=self.runs,
-            **self._beside_evaluations,
+            **vars(self.findings),
             corpus=self.corpus.docs,
             reasons=self._reasons,
             matchers=self.matchers,
@@ -258,12 +257,6 @@ class RunReport(Result):
             runs=self.runs,
             language=language,
         )
-
-    @property
-    def _beside_evaluations(self) -> dict[str, Any]:
-        """All findings but the evaluations, which folder and page have in forms of their own."""
-        findings = self.findings
-        return {part.name: getattr(findings, part.name) for part in fields(findings)[1:]}
 
     @property
     def _record_lines(self) -> list[Line]:

@@ -198,12 +198,11 @@ def _anchored(options: Mapping[str, Any], names: Collection[str], folder: Path) 
     return {name: anchor(value) if name in names else value for name, value in options.items()}
 
 
-def match_spec(text: str | None, option: str = "--match") -> object:
+def match_spec(text: str | None) -> object:
     """What ``--match`` means: a method, a mapping as in YAML, or a file with ``match:``.
 
     Args:
         text: what stands behind the option; None if it is not given.
-        option: its name in errors.
 
     Raises:
         UsageError: it is none of these, or a variable in it is not set.
@@ -216,13 +215,12 @@ def match_spec(text: str | None, option: str = "--match") -> object:
         spec = spec["match"] if is_file else spec
     except (DataError, yaml.YAMLError, LookupError, TypeError) as error:
         raise UsageError(
-            "{option} {text}: not a mapping as in YAML, nor a file with 'match:': {error}",
-            option=option,
+            "--match {text}: not a mapping as in YAML, nor a file with 'match:': {error}",
             text=text,
             error=error,
         ) from None
     unset: list[UsageError] = []
-    fill(spec, Path(), option, unset)
+    fill(spec, Path(), "--match", unset)
     if unset:
         raise unset[0]
     return filled(spec)
