@@ -41,8 +41,15 @@ def config_schema() -> dict[str, Any]:
     properties["engine"]["anyOf"][0]["propertyNames"] = {"enum": [*plugins("engines")]}
     for name in ("metrics", "slices"):
         properties[name]["anyOf"].append({"type": "string", "description": "one of them"})
+        properties[name]["anyOf"][0]["minItems"] = 1
+    for name in ("runs", "workers"):
+        properties[name]["anyOf"][0]["minimum"] = 1
+    for name in ("matchers", "engine"):
+        properties[name]["anyOf"][0]["minProperties"] = 1
+    properties["max_failed"] |= {"minimum": 0, "maximum": 1}
     # Any value for Python; editors are told a little more.
-    properties["budget_tokenizer"]["anyOf"] = [{"type": kind} for kind in ("string", "object")]
+    tokenizers = [{"type": kind} for kind in ("string", "object", "null")]
+    properties["budget_tokenizer"]["anyOf"] = tokenizers
     retriever = {"$ref": "#/$defs/RetrieverConfig"}
     text = {"type": "string", "description": "an import path, or the path of a results file"}
     properties["retrievers"] = {

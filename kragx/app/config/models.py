@@ -165,7 +165,7 @@ class RunConfig:
     tuning: Annotated[GridSettings, PartOf(GridSettings)] = field(default_factory=GridSettings)
     max_failed: Annotated[float, _share] = 0.0
     workers: Annotated[int | None, optional(_as_text(whole(1)))] = None
-    engine: Annotated[Mapping[str, Any] | None, optional(_engine)] = None
+    engine: Annotated[Mapping[str, Mapping[str, Any]] | None, optional(_engine)] = None
     gates: Annotated[Mapping[str, Any] | None, optional(a_mapping)] = None
     earlier: Annotated[Path | None, optional(a_path)] = None
     file: Path | None = None
