@@ -95,10 +95,10 @@ def made_of(
     values = {str(key): value for key, value in a_mapping(options).items()}
     errors = mistakes_in(kind, values, without, also)
     # Without what is wrong by itself: else the same mistake would be said twice.
-    wrong = {*also} | set(map(_top, errors))
-    right = {name: value for name, value in values.items() if name not in wrong}
+    wrong, by_name = set(map(_top, errors)), _fields(kind, without)
+    right = {name: values[name] for name in by_name if name in values and name not in wrong}
     # What lacks a field that it needs says nothing of the others.
-    if not any(is_needed(field) and field.name not in right for field in fields(kind)):  # type: ignore[arg-type]
+    if not any(is_needed(field) and name not in right for name, field in by_name.items()):
         try:
             made = kind(**right)
         except KragxError as error:
@@ -127,9 +127,7 @@ def mistakes_in(
         without: fields that may not be given.
         also: what may stand among them.
     """
-    # A trailing line is Python's, where a key is one of its words: ``class_``.
-    field_of = {f.name.removesuffix("_"): f for f in fields(kind) if f.init}
-    field_of = {name: field for name, field in field_of.items() if name not in without}
+    field_of = _fields(kind, without)
     valid = [*also, *field_of]
     errors: list[KragxError] = [
         UsageError("unknown key", field=str(name), remedy=nearest(str(name), valid))
@@ -145,6 +143,12 @@ def mistakes_in(
         except KragxError as error:
             errors += mistakes_of(_inside(name, error))
     return errors
+
+
+def _fields(kind: Any, without: Collection[str]) -> dict[str, Field[Any]]:
+    # A trailing line is Python's, where a key is one of its words: ``class_``.
+    by_name = {field.name.removesuffix("_"): field for field in fields(kind) if field.init}
+    return {name: field for name, field in by_name.items() if name not in without}
 
 
 def _inside(name: str, error: KragxError) -> KragxError:

@@ -173,16 +173,18 @@ class RetrieverConfig:
 
     def __post_init__(self) -> None:
         check_options(self)
-        sources = [name for name in _SOURCES if name in self.as_config]
+        said = what_is_said({key: getattr(self, name) for key, name in KEYS.items()})
+        said |= self.options
+        sources = [name for name in _SOURCES if name in said]
         if len(sources) != 1:
             raise UsageError("give either 'class', 'http', 'command', 'results' or 'run'")
         (source,) = sources
         if self.columns and self.results is None:
             raise UsageError("'columns' belongs to 'results'")
-        misplaced = next((name for name in _OF_CLASS if self.as_config.get(name)), None)
+        misplaced = next((name for name in _OF_CLASS if said.get(name)), None)
         if not self.is_asked:
             # A default that is spelt out does no harm.
-            others = {k: v for k, v in self.as_config.items() if k not in (source, "columns")}
+            others = {k: v for k, v in said.items() if k not in (source, "columns")}
             misplaced = next((k for k, v in others.items() if v != _DEFAULTS.get(k)), None)
         if self.class_ is None and misplaced is not None:
             raise UsageError(

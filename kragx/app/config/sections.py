@@ -86,7 +86,7 @@ def _plain(value: Any) -> Any:
         return {name: _plain(entry) for name, entry in value.items()}
     if is_dataclass(value):
         return getattr(value, "as_config", None) or as_config(value)
-    return to_jsonable_python(value)
+    return to_jsonable_python(value, bytes_mode="base64")
 
 
 def said_of(*kinds: type) -> dict[str, dict[str, Any]]:

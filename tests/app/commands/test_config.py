@@ -509,6 +509,11 @@ def test_a_variable_that_is_no_text(loaded, problems, line, value, monkeypatch):
         (GOOD.replace("results.jsonl", "[a.jsonl, 5]"), "retrievers.mine.results[1]: a path is"),
         (GOOD.replace("gold.jsonl", "{path: g, columns: {query: 5}}"), "dataset.columns.query: a "),
         (GOOD + "html: 0", "html: 0 is neither true nor false"),
+        (GOOD + "'a.b[0]': 1", "a.b[0]: unknown key; "),
+        (
+            GOOD.replace("results:", "'results.x': 1, results:"),
+            "retrievers.mine.results.x: unknown",
+        ),
         (GOOD + "max_failed: true", "max_failed: True is not a number from 0 to 1"),
         (GOOD + "match: {method: rouge2, measure: x, tokenizer: y, threshold: 9}", ""),
     ],
