@@ -172,7 +172,7 @@ def test_a_setting_that_fails_is_told_and_not_taken(config, kragx):
             (
                 {"skill": 1},
                 {},
-                "retrievers.r.args: grid.skill: a list of values is expected; write [1]",
+                "retrievers.r.args.grid.skill: a list of values is expected; write [1]",
             ),
             ({"skill": [*range(101)]}, {}, "101 settings, more than max_settings (100)"),
             ({"skill": [1]}, {"baseline": "r"}, "baseline: 'r' is no retriever"),
