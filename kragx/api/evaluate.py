@@ -23,6 +23,7 @@ from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.ground.caller_warnings import about
 from kragx.ground.errors import DataError, RetrieverError, UsageError, inside
 from kragx.ground.plugins import check_arguments
+from kragx.ground.printing import message
 from kragx.metrics import MetricLike, NoGold, Profile
 
 if TYPE_CHECKING:
@@ -83,6 +84,15 @@ _ASKING = {
     "metadata": None,
 }
 """How a retriever is asked where nobody says it; the other options are None there."""
+
+_OF_MATCH = message("write match={{'method': 'overlap', 'threshold': 0.5}}, which has its options")
+_SAID_ELSEWHERE = {
+    **dict.fromkeys(("k", "ks", "top_k"), message("write it behind a metric: metrics=['ndcg@5']")),
+    **dict.fromkeys(("match_method", "method"), message("write match='rouge2'")),
+    "matchers": message("evaluate by one matcher at a time: match='overlap'"),
+    **dict.fromkeys(("threshold", "tokenizer", "measure", "id_key"), _OF_MATCH),
+}
+"""What other tools, and other calls, take as an option of its own, and where it is said here."""
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 
@@ -241,7 +251,10 @@ def _evaluate(
     dataset: object, run: object, options: EvaluateOptions, *, retrieve: Callable[..., Run]
 ) -> "Evaluation | Evaluations":
     """`evaluate`, in which `retrieve` asks, as it or `aretrieve` do."""
-    if not options.keys() <= EvaluateOptions.__annotations__.keys():
+    if unknown := options.keys() - EvaluateOptions.__annotations__.keys():
+        for option in unknown & _SAID_ELSEWHERE.keys():
+            problem, remedy = message("no option of evaluate"), _SAID_ELSEWHERE[option]
+            raise UsageError(problem, field=option, remedy=remedy)
         check_arguments(evaluate, {"dataset": dataset, **options}, "evaluate")
     dataset, measures = gold_of(dataset), dict[str, Any](options)
     asking: dict[str, Any] = {}
@@ -326,9 +339,16 @@ def _by_name(run: object, dataset: object) -> dict[str, Any] | None:
     A mapping of mappings by query id is of several, unless it has the ids of the gold set itself.
 
     Raises:
-        UsageError: it is an empty mapping, or one in which some values are all that a retriever
-            returned, or the retriever itself, and others are not.
+        UsageError: it is a list of retrievers, an empty mapping, or one in which some values are
+            all that a retriever returned, or the retriever itself, and others are not.
     """
+    if isinstance(run, (list, tuple)) and run and all(map(is_retriever, run)):
+        raise UsageError(
+            "{n} retrievers in a list",
+            field="run",
+            remedy="pass them by name: {{'bm25': retriever, 'dense': other}}",
+            n=len(run),
+        )
     if not isinstance(run, Mapping) or is_retriever(run) or chroma_lists(run) is not None:
         return None
     if are_scores(run):

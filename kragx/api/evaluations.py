@@ -24,10 +24,11 @@ from kragx.report.html_page.page import write_html
 from kragx.report.record import Record, checkout
 
 
-# Compared by identity, as evaluations are.
 @dataclass(frozen=True, eq=False)
-class Evaluations(Result):
+class Evaluations(Result, Mapping[str, Evaluation]):
     """Several retrievers on one gold set under one matcher: the numbers of each, compared.
+
+    A mapping by the retriever's name.
 
     Attributes:
         evaluations: by the retriever's name, in the order given; also those that failed.
@@ -46,7 +47,7 @@ class Evaluations(Result):
         >>> gold = [["the answer"], ["1919"]]
         >>> runs = {"one": [["the answer"], ["in 1919"]], "other": [["another text"], ["in 1919"]]}
         >>> results = evaluate(gold, runs, metrics=["mrr@5"])
-        >>> {name: evaluation["mrr@5"] for name, evaluation in results.evaluations.items()}
+        >>> {name: evaluation["mrr@5"] for name, evaluation in results.items()}
         {'one': 1.0, 'other': 0.5}
         >>> results.comparison.best
         'one'
@@ -113,11 +114,21 @@ class Evaluations(Result):
             raise UsageError("no retriever is called {name!r}; {hint}", name=name, hint=hint)
         return self.evaluations[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self.evaluations
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A retriever's own numbers, or the default where none is called so."""
+        return self.evaluations.get(name, default)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.evaluations)
 
     def __len__(self) -> int:
         return len(self.evaluations)
+
+    # By identity, as evaluations are compared.
+    __eq__, __hash__ = object.__eq__, object.__hash__
 
     @property
     def verdict(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import inf
@@ -25,13 +25,13 @@ from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, Rows
 from kragx.comparison.statistics.evidence import ids_at
 from kragx.comparison.threshold_study import orders_near
 from kragx.data import GoldDataset, read_dataset
-from kragx.evaluation.evaluation import Evaluation, as_evaluations
+from kragx.evaluation.evaluation import EvaluationsLike, as_evaluations
 from kragx.ground.errors import UsageError, nearest
 from kragx.metrics import MetricLike, name_among, parse_all
 
 
 def compare(
-    evaluations: Iterable[Evaluation] | Mapping[str, Evaluation],
+    evaluations: EvaluationsLike,
     *,
     baseline: str | None = None,
     metrics: MetricLike | Iterable[MetricLike] | None = None,
@@ -51,8 +51,8 @@ def compare(
     in all of them (`Comparison.gold`).
 
     Args:
-        evaluations: of several retrievers on one gold set under one matcher; a mapping gives them
-            names of its own.
+        evaluations: of several retrievers on one gold set under one matcher, as `evaluate` gives
+            them; a mapping gives them names of its own.
         baseline: the name of the one that the others are set against; None for the first.
         metrics: which to compare; None for all that the evaluations share.
         slices: fields of a query to compare within, for example ``metadata.difficulty``; or one.

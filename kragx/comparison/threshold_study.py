@@ -17,7 +17,7 @@ import numpy as np
 
 from kragx.comparison.estimates import Direction
 from kragx.comparison.scores import RetrieverScores, direction
-from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.evaluation import Evaluation, EvaluationsLike, as_evaluations
 from kragx.evaluation.wording import method_label
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import IF_KNOWN
@@ -214,7 +214,7 @@ def sweep_of_grid(
 
 
 def sweep(
-    evaluations: Evaluation | Iterable[Evaluation],
+    evaluations: EvaluationsLike,
     metrics: MetricLike | Iterable[MetricLike] | None = None,
     thresholds: Iterable[float] | None = None,
 ) -> Sweep:
@@ -238,7 +238,7 @@ def sweep(
         >>> sweep(result, thresholds=[0.25, 0.5, 1.0]).values
         {'run': {'mrr@5': (1.0, 1.0, 0.0)}}
     """
-    several = [evaluations] if isinstance(evaluations, Evaluation) else list(evaluations)
+    several = as_evaluations(evaluations)
     if not several:
         raise UsageError("evaluations: there is none; pass at least one")
     threshold = float(several[0].check_threshold(several[0].table.threshold))

@@ -103,13 +103,15 @@ def yaml_problem(error: yaml.YAMLError) -> str:
     """What is wrong and where, and the remedy where there is a usual one."""
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
         return message("not valid YAML: {error}", error=error)
-    mark = error.problem_mark
+    mark, problem = error.problem_mark, error.problem or ""
+    # In brackets such a value is no block, but a sign that begins nothing.
+    is_unquoted = problem.startswith(("found character '>'", "found character '|'"))
     return message(
         "not valid YAML: line {line}, column {column}: {problem}; a value that begins with > or | "
         'needs quotes, for example ">= 0.75"'
-        if error.context == "while scanning a block scalar"
+        if is_unquoted or error.context == "while scanning a block scalar"
         else "not valid YAML: line {line}, column {column}: {problem}",
         line=mark.line + 1,
         column=mark.column + 1,
-        problem=error.problem,
+        problem=problem,
     )

@@ -24,7 +24,7 @@ from kragx.evaluation.pools import check_depth
 from kragx.evaluation.presenting import bounds_note, heading, mean_text, size, with_bounds
 from kragx.evaluation.runs import SeveralRuns, partly_remarks, runs_note
 from kragx.evaluation.wording import failure_remarks, further_remarks, match_label, short_remarks
-from kragx.ground.errors import RetrieverError, UsageError, nearest, needing
+from kragx.ground.errors import RetrieverError, UsageError, nearest, needing, shorten
 from kragx.ground.json_values import to_jsonable
 from kragx.ground.printing import Part, Result, Table, message, warning
 from kragx.matchers.gold_siblings import GoldSiblings, siblings_remarks
@@ -209,6 +209,10 @@ class Evaluation(Result):
                 hint=nearest(name, self.mean),
             )
         return self.mean[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the metrics."""
+        return iter(self.mean)
 
     @cached_property
     def queries(self) -> dict[str, dict[str, float | None]]:
@@ -490,10 +494,31 @@ class Evaluation(Result):
         return pandas.DataFrame(columns, index=pandas.Index(self.query_ids, name="query_id"))
 
 
-def as_evaluations(
-    evaluations: Iterable[Evaluation] | Mapping[str, Evaluation],
-) -> list[Evaluation]:
-    """Evaluations as a list; a mapping gives them names of its own."""
+EvaluationsLike = Evaluation | Iterable[Evaluation] | Mapping[str, Evaluation]
+"""What `kragx.evaluate` gives, of one retriever or of several; or a list or mapping of such."""
+
+
+def as_evaluations(evaluations: EvaluationsLike) -> list[Evaluation]:
+    """Evaluations as a list; a mapping gives them names of its own.
+
+    Raises:
+        UsageError: they are something else.
+    """
+    names: Iterable[str] = repeat("")
+    several: Iterable[object] = [evaluations]
     if isinstance(evaluations, Mapping):
-        return [replace(evaluation, name=str(name)) for name, evaluation in evaluations.items()]
-    return list(evaluations)
+        names, several = map(str, evaluations), evaluations.values()
+    elif isinstance(evaluations, Iterable) and not isinstance(evaluations, Evaluation):
+        several = evaluations
+    listed = list[Evaluation]()
+    for name, evaluation in zip(names, several):
+        if not isinstance(evaluation, Evaluation):
+            raise UsageError(
+                "{value} is no evaluation",
+                field="evaluations",
+                remedy="pass what kragx.evaluate gave: one, several, or a mapping by name",
+                value=shorten(evaluation),
+            )
+        is_renamed = name not in ("", evaluation.name)
+        listed.append(replace(evaluation, name=name) if is_renamed else evaluation)
+    return listed

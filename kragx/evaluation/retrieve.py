@@ -20,6 +20,7 @@ from kragx.data import (
     Stage,
     SurrogateRepair,
     as_corpus,
+    read_dataset,
 )
 from kragx.data.runs import answer_of
 from kragx.data.search_records import searches_of
@@ -44,7 +45,7 @@ _LONGEST_REASON = 2000
 
 def retrieve(
     retriever: Any,
-    dataset: GoldDataset,
+    dataset: object,
     *,
     name: str | None = None,
     progress: bool | None = None,
@@ -56,7 +57,7 @@ def retrieve(
     Args:
         retriever: a LangChain `BaseRetriever` or runnable, or a function from a question to a
             ranked list of documents; synchronous or asynchronous.
-        dataset: the questions.
+        dataset: the questions: a gold set, as for `evaluate`; or a list of them, named q1, q2, ...
         name: names the run; default: the retriever's own name or class.
         progress: whether to show a progress bar; None for only on a terminal or in a notebook.
         corpus: has the texts of documents that the retriever names by id alone, as for `evaluate`;
@@ -80,16 +81,16 @@ def retrieve(
         >>> [doc.text for doc in run.results["q1"].documents]
         ['Busan', 'Seoul']
     """
-    interview = _interview(retriever, dataset, name, {"concurrency": 1, **asking})
-    corpus_texts = as_corpus(corpus)  # refused before anything is asked
-    run = interview.done(lambda: interview.run(dataset, progress))
+    gold, corpus_texts = _questions(dataset), as_corpus(corpus)  # refused before anything is asked
+    interview = _interview(retriever, gold, name, {"concurrency": 1, **asking})
+    run = interview.done(lambda: interview.run(gold, progress))
     warn_of_copies(run.name, run.results)
     return corpus_texts.run(run)
 
 
 async def aretrieve(
     retriever: Any,
-    dataset: GoldDataset,
+    dataset: object,
     *,
     name: str | None = None,
     progress: bool | None = None,
@@ -110,11 +111,20 @@ async def aretrieve(
         >>> len(run.results["q1"].documents)
         2
     """
-    interview = _interview(retriever, dataset, name, {"concurrency": 8, **asking}, awaits=True)
-    corpus_texts = as_corpus(corpus)
-    run = await interview.run(dataset, progress)
+    gold, corpus_texts = _questions(dataset), as_corpus(corpus)
+    interview = _interview(retriever, gold, name, {"concurrency": 8, **asking}, awaits=True)
+    run = await interview.run(gold, progress)
     warn_of_copies(run.name, run.results)
     return corpus_texts.run(run)
+
+
+def _questions(dataset: object) -> GoldDataset:
+    if isinstance(dataset, (list, tuple)) and dataset:
+        if {*map(type, dataset)} == {str}:
+            return GoldDataset.from_documents([()] * len(dataset), queries=dataset)
+        if {*map(type, dataset)} == {Query}:
+            return GoldDataset(tuple(dataset))
+    return read_dataset(dataset)
 
 
 _Result = TypeVar("_Result")

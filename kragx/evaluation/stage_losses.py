@@ -11,7 +11,7 @@ from math import inf
 from statistics import median
 from typing import ClassVar
 
-from kragx.data import GoldDataset, Retrieved, Run, Stage, read_dataset
+from kragx.data import GoldDataset, Retrieved, Run, Stage, read_dataset, read_run
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
@@ -215,7 +215,7 @@ def losses_parts(losses: Sequence[StageLosses], level: int = 2) -> Iterator[Part
 
 def stage_losses(
     dataset: object,
-    run: Run,
+    run: object,
     *,
     match: object = None,
     k: int = USUAL_K,
@@ -226,8 +226,8 @@ def stage_losses(
 
     Args:
         dataset: the gold set, as for `evaluate`.
-        run: what the chain returned, with stages (``retrieve(..., stages=True)``, or read from
-            results that have them), or with searches.
+        run: what the chain returned, as for `evaluate`, with stages (``retrieve(...,
+            stages=True)``, or results that have them), or with searches.
         match: as for `evaluate`.
         k: how deep an answer is looked at; with searches all of it is.
         profile: as for `evaluate`.
@@ -246,6 +246,8 @@ def stage_losses(
         >>> [(stage.name, stage.means["recall"]) for stage in losses.stages]
         [('bm25', 1.0), ('reranker', 0.0)]
     """
+    gold = read_dataset(dataset)
+    run = read_run(run, gold)
     if not has_stages(run):
         raise UsageError(
             "run: no question of {name!r} has stages, or searches; "
@@ -254,7 +256,6 @@ def stage_losses(
         )
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise UsageError("k: must be a whole number from 1 on, not {k!r}", k=k)
-    gold = read_dataset(dataset)
     criteria = Criteria.of(match=match, metrics=_metrics(k), profile=profile)
     if criteria.matcher.judges:
         return _unsaid(run.name, criteria.label, k, _not_judged())

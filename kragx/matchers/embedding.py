@@ -17,7 +17,7 @@ from kragx.data import normalise
 from kragx.data.lists import Lists
 from kragx.data.tokens import of_pairs
 from kragx.ground import plugins
-from kragx.ground.errors import DataError, KragxError, UsageError, shorten
+from kragx.ground.errors import DataError, KragxError, UsageError, inside, shorten
 from kragx.ground.options import a_mapping, a_path, optional, path_of
 from kragx.matchers.base import EMBEDDINGS_AND_THRESHOLD, check_threshold
 from kragx.matchers.texts import NO_VECTOR, TextsMatcher
@@ -79,7 +79,8 @@ class EmbeddingMatcher(TextsMatcher):
         super().__post_init__()
         embeddings = self.embeddings
         if isinstance(embeddings, str):
-            kind = plugins.load(embeddings)  # made when it is needed: models are large
+            with inside("embeddings"):
+                kind = plugins.load(embeddings)  # made when it is needed: models are large
             if callable(kind):
                 plugins.check_arguments(kind, self.args or {}, f"embeddings: {embeddings}")
         elif self.args is not None or self.cache is not None:
@@ -87,7 +88,7 @@ class EmbeddingMatcher(TextsMatcher):
             raise UsageError("belongs to an import path; this is an object already", field=field)
         elif not _embeds(embeddings):
             raise UsageError(
-                "{embeddings} has no 'embed_documents'",
+                "none are named" if embeddings is None else "{embeddings} has no 'embed_documents'",
                 field="embeddings",
                 remedy="name a class by its import path, such as "
                 "'langchain_openai:OpenAIEmbeddings', or pass an Embeddings object",

@@ -230,14 +230,18 @@ def _ids(
     n_ids = np.bincount(item[has_id], minlength=len(items.numbers))
     for number in np.flatnonzero((n_ids == 0) & is_compared[items.of_text]).tolist():
         is_doc = option == "id_key"
-        keys = (is_doc and entries.metadata and entries.metadata[number]) or {}
+        keys = first_keys((is_doc and entries.metadata and entries.metadata[number]) or {})
         raise DataError(
             "{place}: no {key}; name the metadata key that holds it with {option!r} (it has: "
-            "{names}), or compare texts: match 'overlap' or 'text'",
+            "{names}), or compare texts: match 'overlap' or 'text'"
+            if keys
+            else "{place}: no {key}; write {{'id': 'd1'}} (in Python a string is a text), name the "
+            "metadata key that holds it with {option!r}, or compare texts: match 'overlap' or "
+            "'text'",
             place=place_of(number),
             key=paths[0],
             option=option,
-            names=first_keys(keys) or "-",
+            names=keys,
         )
     return ids
 

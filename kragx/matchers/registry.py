@@ -4,7 +4,7 @@ What each method takes for a match stands in docs/matching.md.
 """
 
 import pkgutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, partial
 from importlib import import_module
@@ -14,7 +14,7 @@ from typing import Any
 
 from kragx.ground import plugins
 from kragx.ground.entry_points import import_path, plugins as added
-from kragx.ground.errors import KragxError, UsageError, inside, nearest
+from kragx.ground.errors import KragxError, UsageError, inside, nearest, shorten
 from kragx.ground.options import made_of, mistakes_of, refusal
 from kragx.ground.printing import message
 from kragx.matchers.base import BaseMatcher, Matcher, adapted
@@ -77,13 +77,27 @@ def matcher(
             return _named(method, options, defaults)
         if isinstance(method, Matcher) and not (options or isinstance(method, type)):
             return adapted(method)
-        raise UsageError(
-            "{spec!r} is not a matcher",
-            remedy="pass one of {names}, a mapping with 'method', an import path "
-            "'package.module:name', or an object with threshold and scores",
-            spec=dict(spec) if isinstance(spec, Mapping) else spec,
-            names=", ".join(method_names()),
-        )
+        raise _no_matcher(spec, method, options)
+
+
+def _no_matcher(spec: object, method: object, options: Iterable[str]) -> UsageError:
+    """The error for what makes no matcher, with what was probably meant."""
+    from kragx.judging import Grader
+
+    names = method_names()
+    remedy = message(
+        "pass one of {names}, a mapping with 'method', an import path 'package.module:name', or "
+        "an object with threshold and scores",
+        names=", ".join(names),
+    )
+    if named := [name for name in options if name in names]:
+        remedy = message("write {{'method': {name!r}, ...}}, with its options there", name=named[0])
+    elif isinstance(method, (list, tuple)):
+        remedy = message("write {{'any': [...]}}, or {{'all': [...]}}")
+    elif isinstance(method, Grader):
+        remedy = message("write {{'method': 'llm', 'judge': judge}}")
+    quoted = shorten(dict(spec) if isinstance(spec, Mapping) else spec)
+    return UsageError("{spec} is not a matcher", remedy=remedy, spec=quoted)
 
 
 def label(spec: object) -> str:

@@ -46,6 +46,7 @@ _WORDLESS = message(
     "it has too few words for that, or none; use the default 'overlap' or 'phrase' for short gold, "
     "the tokenizer 'unicode' for another script, 'text' for signs or markup alone"
 )
+_EMPTY = message("its text is empty; give it one, or compare ids: match 'id'")
 NO_VECTOR = message("it is empty, or its vector is zero; give it a text that the model can read")
 
 
@@ -75,7 +76,7 @@ class Unmatchable(Diagnostic):
             n=n,
             example=example,
         )
-        remedies = (text for text in (_WORDLESS, NO_VECTOR) if text == names.get("remedy"))
+        remedies = (text for text in (_WORDLESS, _EMPTY, NO_VECTOR) if text == names.get("remedy"))
         return joined(": ", [problem, *remedies])
 
 
@@ -178,11 +179,12 @@ class TextsMatcher(BaseMatcher):
             diagnostic = diagnostics.diagnostic(self.settings, count, Unmatchable)
             diagnostic.counts["queries"] += len(queries)
             text = texts.known[texts.numbers[is_special][0]]
+            remedy = self.remedy if text.strip() else _EMPTY
             diagnostic.example = diagnostic.example or {
                 "text": shorten(text, 42),
                 "query": batch.query_ids[queries[0]],
                 "matcher": self.name,
-                **({"remedy": str(self.remedy)} if count == GOLD_LOST else {}),
+                **({"remedy": str(remedy)} if count == GOLD_LOST else {}),
             }
 
 

@@ -233,9 +233,9 @@ def parse_all(
 
 
 def listed(metrics: MetricLike | Iterable[MetricLike]) -> list[Any]:
-    """Metrics as a list, whether it is one or several."""
+    """Metrics as a list, whether it is one or several; whoever reads them refuses what is none."""
     is_one = isinstance(metrics, (str, MetricSpec)) or callable(metrics)
-    return [metrics] if is_one else [*metrics]  # type: ignore[misc]  # what is not one is several
+    return [metrics] if is_one or not isinstance(metrics, Iterable) else [*metrics]
 
 
 def profile_for(
@@ -277,7 +277,11 @@ def split(text: str) -> tuple[str, Cut, dict[str, str]]:
     """
     match = _PATTERN.fullmatch(text)
     if match is None:
-        raise UsageError("not of the form name@k(option=value), for example 'ndcg@10(gain=exp2)'")
+        raise UsageError(
+            "not of the form name@k(option=value); several metrics are a list: [ndcg@10, mrr@10]"
+            if "," in text.partition("(")[0]
+            else "not of the form name@k(option=value), for example 'ndcg@10(gain=exp2)'"
+        )
     options: dict[str, str] = {}
     for part in filter(str.strip, (match["options"] or "").split(",")):
         key, equals, value = (piece.strip() for piece in part.partition("="))

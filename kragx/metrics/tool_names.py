@@ -108,15 +108,21 @@ def _words(name: str, k: str | None, *options: str, rel: str | None = None) -> s
 
 
 _MEANINGS = {
-    "map": "ap averageprecision setap setmap mapcut gmap",
+    "map": "ap averageprecision setap setmap mapcut gmap retrievalmap",
     "map@5(norm=hits)": "contextualprecision",
     "precision@5": "p prec precisionatk relativep setrelp iprec interpolatedprecisionatrecall",
     "precision_judged@5": "contextualrelevancy contextrelevancy answercontextrelevance",
-    "recall@5": "r rec contextualrecall recallatk strecall",
-    "mrr": "rr reciprocalrank meanreciprocalrank",
-    "hit_rate@5": "success hitratio hr accuracy acc topkaccuracy",
+    "precision(over=retrieved)": "retrievalprecision",
+    "recall@5": "r rec contextualrecall recallatk strecall retrievalrecall",
+    "f1(over=retrieved)": "retrievalf1",
+    "coverage@5": "retrievaltokenrecall",
+    "density@5": "retrievaltokenprecision",
+    "iou@5": "retrievaltokenf1",
+    "mrr": "rr reciprocalrank meanreciprocalrank retrievalmrr",
+    "hit_rate@5": "hit success hitratio hr accuracy acc topkaccuracy",
     "hits@5": "numret numrelret numrel",
-    "ndcg@10": "dcg dcgburges cg gain sdcg alphandcg alphadcg ndcgburges ndcgcut ndcgrel rndcg g",
+    "ndcg@10": "dcg dcgburges cg gain sdcg alphandcg alphadcg ndcgburges ndcgcut ndcgrel rndcg g "
+    "retrievalndcg",
     "err@10": "nerr nerr8 nerr9 nerr10 nerr11 erria nerria expectedreciprocalrank",
     "rbp": "rankbiasedprecision inst insq bpm nrbp nnrbp",
     "bpref": "infap binarypreference compat gmbpref",

@@ -1,11 +1,11 @@
 """The list of metrics that `kragx metrics` prints."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kragx.ground.printing import Cell, Line, Part, Table, message
 from kragx.ground.printing.localisation import translated
-from kragx.metrics import METRICS, Metric, Option
+from kragx.metrics import KRAGX, METRICS, Metric, Option, parse_all
 from kragx.metrics.ranking_metrics import LISTS
 from kragx.metrics.registry import added_metrics
 
@@ -22,10 +22,18 @@ _BETTER = {
 }
 
 
-def metrics_parts(*, every: bool = False) -> Iterator[Part]:
-    """The common metrics, or all, as a table, and how to write one."""
+def metrics_parts(names: Iterable[str] | None = None, *, every: bool = False) -> Iterator[Part]:
+    """Metrics as a table, and how to write one.
+
+    Args:
+        names: which, however they are written; None for the common ones.
+        every: all of them instead.
+
+    Raises:
+        UsageError: a metric is unknown.
+    """
     rows: list[list[str | Cell]] = []
-    for metric in _all() if every else map(METRICS.__getitem__, _COMMON):
+    for metric in _listed(None if every else names or _COMMON):
         lowest, greatest = metric.range
         rows.append(
             [
@@ -41,7 +49,7 @@ def metrics_parts(*, every: bool = False) -> Iterator[Part]:
     head = (message("metric"), message("question"), message("options"), message("range"))
     columns = [*head, message("better is")]
     n_more = len(METRICS) - len(rows)
-    note = "" if every else message("{n} more metrics: kragx metrics --all", n=n_more)
+    note = "" if every or names else message("{n} more metrics: kragx metrics --all", n=n_more)
     yield Table(columns, rows, words=len(columns), note=note)
     yield Line(
         message(
@@ -56,8 +64,8 @@ def metrics_parts(*, every: bool = False) -> Iterator[Part]:
     )
 
 
-def metrics_plain() -> list[dict[str, Any]]:
-    """The metrics as plain values for JSON."""
+def metrics_plain(names: Iterable[str] | None = None) -> list[dict[str, Any]]:
+    """The metrics of these names, or all, as plain values for JSON."""
     return [
         {
             "name": metric.name,
@@ -68,12 +76,14 @@ def metrics_plain() -> list[dict[str, Any]]:
             "direction": metric.better,
             "micro": metric.pooled is not None,
         }
-        for metric in _all()
+        for metric in _listed(names)
     ]
 
 
-def _all() -> list[Metric]:
-    """Kragx's own, and what installed packages add."""
+def _listed(names: Iterable[str] | None) -> list[Metric]:
+    """The metrics of these names; without any kragx's own, and what installed packages add."""
+    if names:
+        return [*dict.fromkeys(spec.metric for spec in parse_all(names, KRAGX))]
     return [*METRICS.values(), *added_metrics()]
 
 

@@ -443,3 +443,55 @@ def test_an_unknown_option_is_an_error_that_names_the_one_that_is_meant():
     with pytest.raises(UsageError, match=r"unknown argument 'timeot'.*'timeout'"):
         evaluate(DATASET, {"one": asked.append}, timeot=3)
     assert not asked
+
+
+@pytest.mark.parametrize(
+    ("option", "remedy"),
+    [
+        ({"k": 5}, "metrics=['ndcg@5']"),
+        ({"ks": [1, 3]}, "metrics=['ndcg@5']"),
+        ({"match_method": "rouge2"}, "match='rouge2'"),
+        ({"threshold": 0.3}, "match={'method': 'overlap', 'threshold': 0.5}"),
+        ({"tokenizer": "kiwi"}, "match={'method': 'overlap', 'threshold': 0.5}"),
+        ({"matchers": ["exact", "overlap"]}, "match='overlap'"),
+        ({"match": {"rouge2": 0.5}}, "write {'method': 'rouge2', ...}, with its options"),
+        ({"match": ["exact", "overlap"]}, "{'any': [...]}, or {'all': [...]}"),
+        ({"match": Judge(ScriptedClient([3]))}, "{'method': 'llm', 'judge': judge}"),
+        ({"match": {"method": "embedding", "embeddings": "openai"}}, "match.embeddings: 'openai'"),
+        ({"match": "embedding"}, "match.embeddings: none are named; name a class"),
+        ({"metrics": "retrieval_f1"}, "perhaps you meant 'f1(over=retrieved)'"),
+        ({"metrics": "mrr@5, ndcg@5"}, "several metrics are a list: [ndcg@10, mrr@10]"),
+        ({"metrics": "hit@3"}, "perhaps you meant 'hit_rate@5'"),
+    ],
+)
+def test_an_option_that_is_said_elsewhere(option, remedy):
+    """What other tools take as an option of its own is an error that shows where it stands here."""
+    with pytest.raises(UsageError, match=re.escape(remedy)):
+        evaluate([["Seoul"]], [["Seoul"]], **option)
+
+
+def test_retrievers_in_a_list():
+    """They have no names to tell them apart by, which the error says."""
+    with pytest.raises(UsageError, match=r"run: 2 retrievers in a list; pass them by name"):
+        evaluate(DATASET, [good, slow])
+
+
+@pytest.mark.filterwarnings("ignore::kragx.matchers.MatchWarning")
+def test_documents_that_hold_ids_alone():
+    """An empty text, and a string where ids are compared, are told with what would work."""
+    docs = [[Document(page_content="", metadata={"id": "d1"})]]
+    with pytest.raises(DataError, match="its text is empty; give it one, or compare ids"):
+        evaluate(docs, docs)
+    assert evaluate(docs, docs, match="id", metrics=["mrr@5"])["mrr@5"] == 1.0
+    with pytest.raises(DataError, match=r"in Python a string is a text"):
+        evaluate([["d1"]], [["d1"]], match="id")
+
+
+def test_the_names_of_metrics():
+    """An evaluation is asked for a metric, whether it has one, and which it has."""
+    evaluation = evaluate([["Seoul"]], [["Seoul"]], metrics=["mrr@5", "recall@5"])
+    assert [*evaluation] == ["mrr@5", "recall@5"]
+    assert "mrr@5" in evaluation
+    assert "ndcg@5" not in evaluation
+    with pytest.raises(UsageError, match="metric 5: a string"):
+        evaluate([["Seoul"]], [["Seoul"]], metrics=5)

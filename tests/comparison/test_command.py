@@ -107,6 +107,7 @@ def test_gates_end_with_1_and_a_table(run, here):
             'a value that begins with > or | needs quotes, for example ">=',
         ),
         ("gates:\n  mrr@5: > 0.5", "needs quotes"),
+        ("gates: {mrr@5: >= 0.5}", "needs quotes"),
     ],
 )
 def test_gates_that_cannot_be_checked(run, here, more, problem):

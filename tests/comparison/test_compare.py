@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from kragx import Gold, UsageError, compare, evaluate
+from kragx import Gold, UsageError, compare, evaluate, sweep, write_html
 from kragx.comparison import (
     QueryChange,
     Settings,
@@ -339,6 +339,29 @@ def test_two_of_one_name_and_none_at_all():
         compare([FAIR, FAIR])
     with pytest.raises(UsageError, match="none is given"):
         compare([])
+
+
+def test_whatever_evaluate_gave(tmp_path):
+    """One evaluation, several as they come, lists and mappings go wherever evaluations do."""
+    gold, one, other = [["Seoul"], ["Busan"]], [["Seoul"], []], [["Busan"], ["Busan"]]
+    alone, several = evaluate(gold, one), evaluate(gold, {"one": one, "other": other})
+    assert several.get("third") is None
+    assert dict(several) == several.evaluations
+    for evaluations in (several, dict(several), [*several.values()]):
+        assert compare(evaluations).retrievers == ("one", "other")
+        assert [*sweep(evaluations).values] == ["one", "other"]
+        write_html(evaluations, tmp_path / "several.html")
+    assert compare(alone).retrievers == ("run",)
+    assert [*sweep(alone).values] == ["run"]
+    write_html(alone, tmp_path / "alone.html")
+
+
+@pytest.mark.parametrize("value", [None, 5, "run.jsonl", [["Seoul"]], {"one": [["Seoul"]]}])
+@pytest.mark.parametrize("call", [compare, sweep, partial(write_html, path="report.html")])
+def test_what_is_no_evaluation(call, value):
+    """It is quoted, with what is."""
+    with pytest.raises(UsageError, match="is no evaluation; pass what"):
+        call(value)
 
 
 @all_cases(

@@ -343,7 +343,7 @@ def test_lists_are_read_whose_documents_lack_what_is_compared(tmp_path: Path) ->
     """Of documents without ids it is said that they have none, not that there are no lists."""
     rows = [{"query_id": "q1", "gold": [{"id": "d"}], "retrieved": [{"text": "t"}, {"text": "u"}]}]
     path = table(tmp_path / "file.parquet", rows)
-    with pytest.raises(DataError, match="'q1', rank 1: no id; name the metadata"):
+    with pytest.raises(DataError, match="'q1', rank 1: no id; write"):
         evaluate(path, match="id", metrics=["precision@2"])
 
 

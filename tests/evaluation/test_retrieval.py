@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,6 +31,7 @@ from kragx import (
     aretrieve,
     evaluate,
     retrieve,
+    write_gold,
 )
 from tests.thoroughness import all_cases, some
 
@@ -156,6 +158,19 @@ def test_any_retriever_can_be_asked(retriever: object, ask: Callable[..., Run]) 
     run = ask(retriever, DATASET)
     assert [run[query].error for query in run] == [None] * 3
     assert by_text(run) == EXPECTED
+
+
+@every_way
+def test_questions_come_as_gold_sets_do(ask: Callable[..., Run], tmp_path: Path) -> None:
+    """A gold set as it is or as a file, or questions alone, which are named q1, q2, ..."""
+    gold = GoldDataset.from_documents([["Seoul"], ["Busan"]], queries=["Where?", "And then?"])
+    write_gold(gold, tmp_path / "gold.jsonl")
+    for dataset in (gold, tmp_path / "gold.jsonl", [*gold], ["Where?", "And then?"]):
+        run = ask(lambda question: [question], dataset, progress=False)
+        texts = {name: answer.documents[0].text for name, answer in run.results.items()}
+        assert texts == {"q1": "Where?", "q2": "And then?"}
+    with pytest.raises(DataError, match="query 'q1' has no text to ask a retriever"):
+        ask(lambda question: [question], [["Seoul"]])
 
 
 @every_way

@@ -321,9 +321,9 @@ def test_nested_combinations_work_from_a_config(tmp_path: Path, monkeypatch: pyt
         ("{any: [exact, {all: [text, {method: overlap, treshold: 1}]}]}", "all[1].treshold"),
         (
             "{cascade: [{method: embedding, reject: 0.2}, text]}",
-            "cascade[0].embeddings: None",
+            "cascade[0].embeddings: none are named",
         ),
-        ("{method: embedding, threshold: 0.5}", "match.embeddings: None has no"),
+        ("{method: embedding, threshold: 0.5}", "match.embeddings: none are named"),
         (
             "{method: embedding, embeddings: 'examples.ngram_embeddings:NgramEmbeddings'}",
             "match.threshold: 'embedding' has no default",

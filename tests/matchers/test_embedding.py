@@ -324,7 +324,7 @@ def test_an_empty_text_matches_nothing_and_is_not_embedded():
     assert np.asarray(found).tolist() == [[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
     assert given == ["가", "나"]
     with (
-        pytest.warns(MatchWarning, match="it is empty, or its vector is zero"),
+        pytest.warns(MatchWarning, match="its text is empty; give it one"),
         pytest.warns(MatchWarning, match="retrieved texts that can match nothing"),
     ):
         conclude(chosen, diagnostics)
@@ -355,7 +355,7 @@ def test_an_import_path_is_made_when_it_is_needed(monkeypatch: pytest.MonkeyPatc
 @all_cases(
     ("options", "message"),
     [
-        ({"threshold": 0.5}, "match.embeddings: None has no"),
+        ({"threshold": 0.5}, "match.embeddings: none are named"),
         ({"embeddings": PATH}, "match.threshold: 'embedding' has no default"),
         ({"embeddings": PATH, "threshold": 0}, "match.threshold: 0 is out of range"),
         ({"embeddings": PATH, "threshold": 1.5}, "match.threshold: 1.5 is out of range"),

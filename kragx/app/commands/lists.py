@@ -31,6 +31,10 @@ def _print_line(line: str) -> None:
 
 
 def metrics(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[METRIC]...", help="Which to look up (default: the common ones)."),
+    ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="All metrics, not only the common ones.")
     ] = False,
@@ -38,12 +42,12 @@ def metrics(
 ) -> None:
     """List the metrics: what each answers, range and options.
 
-    JSON and CSV have all of them.
+    JSON has all of them where none is named.
     """
     from kragx.app.commands.output import show
     from kragx.report.metrics_list import metrics_parts, metrics_plain
 
-    show(format, lambda: metrics_parts(every=every), metrics_plain)
+    show(format, lambda: metrics_parts(names, every=every), lambda: metrics_plain(names))
 
 
 def schema() -> None:

@@ -91,11 +91,18 @@ def cell_value(cell: Any, kind: Kind | None, name: str, column: str = "") -> Any
         return number
     if kind == "json" or text.startswith(("[", "{")):
         with inside(column):
-            return json_cell(text)
+            return json_cell(text, _OF_TEXTS.get(name, ""))
     return [part.strip() for part in re.split(_SEPARATORS[kind], text) if part.strip()]
 
 
-def json_cell(text: str) -> Any:
+_OF_TEXTS = {
+    "gold": message('write [{{"text": "..."}}], or call a column of plain texts answer_passage'),
+    "retrieved": message('write [{{"text": "..."}}]'),
+}
+"""What may be meant by a plain text in one of these columns."""
+
+
+def json_cell(text: str, remedy: str = "") -> Any:
     """The value of a cell that holds JSON, or a list or mapping as Python prints it.
 
     Raises:
@@ -108,5 +115,10 @@ def json_cell(text: str) -> Any:
             raise
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             continue
-    expected = "looks like a list but is none:" if text.startswith("[") else "JSON is expected, not"
-    raise DataError("{expected} {text!r}", expected=expected, text=text[:40])
+    raise DataError(
+        "looks like a list but is none: {text!r}"
+        if text.startswith("[")
+        else "JSON is expected, not {text!r}",
+        remedy=remedy,
+        text=text[:40],
+    )

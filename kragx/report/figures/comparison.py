@@ -27,7 +27,7 @@ from kragx.evaluation.curves import (
     histogram,
     times,
 )
-from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.evaluation import EvaluationsLike, as_evaluations
 from kragx.evaluation.ranked_lists import lists_behind
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import in_language, message
@@ -61,7 +61,7 @@ _MATCH, _BELOW, _NOTHING = "#009E73", "#E69F00", "#9AA3AF"
 
 def write_figures(
     comparisons: Sequence[Comparison],
-    evaluations: Sequence[Evaluation],
+    evaluations: EvaluationsLike,
     folder: str | Path,
     *,
     dataset: GoldDataset | None = None,
@@ -90,12 +90,11 @@ def write_figures(
         >>> from kragx import evaluate, write_figures
         >>> gold, runs = [["Seoul"], ["Busan"]], {"one": [["Seoul"], []], "other": [["Busan"], []]}
         >>> results = evaluate(gold, runs, metrics=["mrr@5"])
-        >>> evaluations = list(results.evaluations.values())
-        >>> files = write_figures([results.comparison], evaluations, "figures")
+        >>> files = write_figures([results.comparison], results, "figures")
         >>> sorted(file.name for file in files if file.suffix == ".svg")
         ['metric_at_k.svg', 'metrics.svg', 'scores.svg']
     """
-    written: list[Path] = []
+    written, evaluations = list[Path](), as_evaluations(evaluations)
     folders = file_names(comparison.match for comparison in comparisons)
     with drawing("figures", language):
         for comparison, name in zip(comparisons, folders, strict=True):

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -25,7 +25,7 @@ from kragx.comparison.threshold_study import Sweep
 from kragx.comparison.tuning import Tuning
 from kragx.data import Doc, GoldDataset, Run, read_dataset, read_run
 from kragx.data.formats.jsonl import open_text, to_json
-from kragx.evaluation.evaluation import Evaluation, as_evaluations
+from kragx.evaluation.evaluation import EvaluationsLike, as_evaluations
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.stage_losses import StageLosses
 from kragx.ground.errors import UsageError, nearest
@@ -70,7 +70,7 @@ _SCRIPTS = (
 
 
 def write_html(
-    evaluations: Iterable[Evaluation] | Mapping[str, Evaluation],
+    evaluations: EvaluationsLike,
     path: str | Path,
     *,
     dataset: object = None,
@@ -92,8 +92,9 @@ def write_html(
     """Write evaluations as one HTML file that opens offline.
 
     Args:
-        evaluations: of one gold set, by matcher, then retriever; a mapping, as `compare` takes it,
-            gives them names of its own.
+        evaluations: of one gold set, by matcher, then retriever: one, or several as `compare`
+            takes them. Of those that `evaluate` has compared `Evaluations.report` gives the page
+            all that it can show.
         path: the file.
         dataset: the gold set, as for `evaluate`; None for the one that the evaluations keep.
         runs: what each retriever returned, by the evaluations' names: a `Run`, the path of a
@@ -123,7 +124,7 @@ def write_html(
         >>> from kragx import evaluate, write_html
         >>> gold, runs = [["Seoul"]], {"one": [["Seoul"]], "other": [["Busan"]]}
         >>> results = evaluate(gold, runs, metrics=["mrr@5"])
-        >>> write_html(results.evaluations, "report.html", runs=runs)
+        >>> write_html(results, "report.html", runs=runs)
     """
     language = asked_language(language)  # a wrong one before any work
     listed = as_evaluations(evaluations)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from importlib.metadata import version
 
@@ -75,6 +76,18 @@ def test_the_common_ones(kragx):
     assert names(out)[:7] == ["hit_rate", "mrr", "precision", "recall", "f1", "map", "ndcg"]
     assert len(names(out)) < 12
     assert f"{len(METRICS) - len(names(out))} more metrics: kragx metrics --all" in out
+
+
+def test_some_by_name(kragx):
+    """However they are written; an unknown one is an error."""
+    out = kragx("metrics", "nDCG@10", "recall").out
+    assert names(out) == ["ndcg", "recall"]
+    assert "more metrics" not in out
+    plain = json.loads(kragx("metrics", "ndcg_cut_10", "--format", "json").out)
+    assert [metric["name"] for metric in plain] == ["ndcg"]
+    outcome = kragx("metrics", "foo")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "metric 'foo': unknown name 'foo'" in outcome.err
 
 
 def test_what_few_need_stands_under_heads(kragx):

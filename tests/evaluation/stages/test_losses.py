@@ -165,6 +165,8 @@ def test_nothing_to_say() -> None:
     gold = GoldDataset.from_documents({"q1": [{"id": "a"}]})
     with pytest.raises(UsageError, match="stages=True"):
         stage_losses(gold, Run({"q1": Retrieved(docs("a"))}), match="id")
+    with pytest.raises(UsageError, match="stages=True"):
+        stage_losses(gold, [docs("a")], match="id")
     with pytest.raises(UsageError, match="k: must be a whole number"):
         stage_losses(gold, Run(HYBRID), match="id", k=0)
 
