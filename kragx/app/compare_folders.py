@@ -3,9 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
 
-from kragx.app.config import RunConfig
 from kragx.app.result_folder.opened import is_scored, opened, read_earlier, read_scored
 from kragx.comparison import (
     Change,
@@ -13,7 +11,6 @@ from kragx.comparison import (
     Failures,
     Gate,
     GateResult,
-    Results,
     Settings,
     changes,
     check_gates,
@@ -30,7 +27,7 @@ from kragx.ground.plugins import data_alone
 from kragx.ground.printing import Heading, Line, Part, Result
 from kragx.metrics import Profile, profile_for
 from kragx.report.findings import Findings
-from kragx.report.record import Record, record_lines
+from kragx.report.record import Past, Record, record_lines
 
 
 @dataclass(frozen=True)
@@ -89,30 +86,21 @@ class Compared(Result):
             yield from comparison.describe()
 
 
-@dataclass(frozen=True)
-class _Side:
-    """A folder, or a baseline, as it is compared: its numbers, and what a run's says beside."""
+def _read(folder: Path, max_failed: float | None, *, trust: bool) -> Past:
+    """A folder, or a baseline, as it is compared."""
+    if folder.is_file():
+        return read_earlier(folder)
+    if is_scored(folder):
+        return Past(read_scored(folder))
+    with opened(folder, trust=trust) as content:
+        return Past(content.results, content.record, content.config(max_failed))
 
-    results: Results
-    config: RunConfig | None = None
-    record: Record | None = None
 
-    @classmethod
-    def read(cls, folder: Path, max_failed: float | None, *, trust: bool) -> Self:
-        if folder.is_file():
-            earlier = read_earlier(folder)
-            return cls(earlier.results, record=earlier.record)
-        if is_scored(folder):
-            return cls(read_scored(folder))
-        with opened(folder, trust=trust) as content:
-            return cls(content.results, content.config(max_failed), content.record)
-
-    @property
-    def profile(self) -> Profile:
-        """By which the metrics of gates are read."""
-        profile = self.results.scores[0].settings["profile"]
-        name = str(profile.get("name", "kragx"))
-        return profile_for(name, None) if self.config is None else self.config.resolved_profile
+def _profile(side: Past) -> Profile:
+    """By which the metrics of gates are read."""
+    profile = side.results.scores[0].settings["profile"]
+    name = str(profile.get("name", "kragx"))
+    return profile_for(name, None) if side.config is None else side.config.resolved_profile
 
 
 def compare_folders(
@@ -149,7 +137,7 @@ def compare_folders(
     if len(folders) > 2 and (repeated := named_twice(folders)):
         raise UsageError("{repeated} is named twice; name each folder once", repeated=repeated)
     with data_alone(gates, trust=trust):
-        sides = [_Side.read(folder, max_failed, trust=trust) for folder in folders]
+        sides = [_read(folder, max_failed, trust=trust) for folder in folders]
         result = _compared(
             sides, retrievers, conditions_by_metric(gates), slices, max_failed, anyway=anyway
         )
@@ -162,7 +150,7 @@ def compare_folders(
 
 
 def _compared(
-    sides: Sequence[_Side],
+    sides: Sequence[Past],
     retrievers: Sequence[str],
     gates: Mapping[str, list[str]],
     slices: Sequence[str] | None,
@@ -171,7 +159,7 @@ def _compared(
     anyway: bool,
 ) -> Compared:
     """Several folders, the best retriever first; or one set against an earlier one, or itself."""
-    after, config, profile = sides[-1].results, sides[-1].config, sides[-1].profile
+    after, config, profile = sides[-1].results, sides[-1].config, _profile(sides[-1])
     statistics = Settings(max_failed=max_failed or 0.0) if config is None else config.comparing
     if slices is None:
         slices = () if config is None else config.slices or ()

@@ -78,12 +78,17 @@ def ask_both(
         if name not in config.asked:
             hint = nearest(name, config.asked)
             raise UsageError("the config has no retriever {name!r}; {hint}", name=name, hint=hint)
-    once = {"warmup": 0, "repeat": 1, "runs": None}  # it is of what is found, not of times
+    once = {"warmup": 0, "repeat": 1, "runs": 1}  # it is of what is found, not of times
     with config.secrets.guarding():
         dataset = config.dataset.read() if questions is None else read_dataset(questions)
         corpus = pipeline.corpus_of(config)
-        configs = [(name, config.asked[name].model_copy(update=once)) for name in (old, new)]
-        runs = [retrieve_all({name: named}, dataset)[0][name] for name, named in configs]
+        asked = [(name, config.asked[name]) for name in (old, new)]
+        runs = [
+            retrieve_all({name: replace(named, options={**named.options, **once})}, dataset)[0][
+                name
+            ]
+            for name, named in asked
+        ]
         before, after = ((None, corpus.run(run)) for run in runs)
         return diff_sides(before, after, dataset, **_filled(options, config))
 

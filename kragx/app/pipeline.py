@@ -18,9 +18,8 @@ from kragx.app.evaluating import (
 from kragx.app.preflight import check_gold, check_slices, earlier_results, undecidable_with
 from kragx.app.result_folder.opened import Content, opened, read_folder
 from kragx.app.retrieving.fingerprint import Fingerprints
-from kragx.app.retrieving.making import check_axes, plan
 from kragx.app.retrieving.resuming import Resumption
-from kragx.app.retrieving.retrieve_all import retrieve_all
+from kragx.app.retrieving.retrieve_all import check_axes, plan, retrieve_all
 from kragx.app.run_report import RunReport
 from kragx.comparison import Failures
 from kragx.data import Corpus, GoldDataset, Run, as_corpus, every_run
@@ -83,11 +82,11 @@ def run(
         dataset = config.dataset.read()
         if dataset.version != config.dataset.version:  # the folder keeps what its release said
             source = replace(config.dataset, name=dataset.name, version=dataset.version)
-            config = config.model_copy(update={"dataset": source})
+            config = replace(config, dataset=source)
         names_none = config.match is None and config.matchers is None
         if names_none and corpus.source is None and ids_alone(dataset, ()):
             say(message("matched by id: gold has ids and no text"))
-            config = config.model_copy(update={"match": "id"})
+            config = replace(config, match="id")
             by_id = matchers_of(config)
             matchers = {name: matchers.get(name, matcher) for name, matcher in by_id.items()}
         dataset = with_texts(dataset, config, corpus, matchers)
@@ -116,8 +115,7 @@ def run(
         return replace(
             report,
             told=undecidable,
-            earlier=earlier and earlier.results,
-            earlier_record=earlier and earlier.record,
+            earlier=earlier,
             anyway=anyway,
             record=clock.record(config.file, git, kept),
             plans=tuple({id(plan): plan for plan in plans}.values()),
@@ -205,8 +203,7 @@ def recompute(
         return replace(
             report,
             evaluations=content.as_read(report.evaluations),
-            earlier=before and before.results,
-            earlier_record=before and before.record,
+            earlier=before,
             anyway=anyway,
             record=record,
         )
@@ -238,7 +235,7 @@ def evaluate_folder(
         changed: dict[str, Any] = {} if match is None else {"match": match, "matchers": None}
         if metrics:
             changed["metrics"] = list(metrics)
-        config = content.config.model_copy(update=changed)
+        config = replace(content.config, **changed)
         matchers = matchers_of(config, trust=trust, is_given=match is not None)
         dataset = with_texts(content.dataset, config, content.corpus, matchers)
         report = evaluated(config, dataset, content.runs, content.corpus, matchers, workers=workers)

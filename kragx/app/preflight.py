@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from kragx.app.config import RunConfig
-from kragx.app.result_folder.opened import Earlier, read_earlier
+from kragx.app.result_folder.opened import read_earlier
 from kragx.comparison import (
     NEEDS_EARLIER,
     NO_VALUE,
@@ -28,6 +28,7 @@ from kragx.matchers import BaseMatcher
 from kragx.metrics import LEFT_OUT
 from kragx.metrics.leaks import check_kinds
 from kragx.metrics.weights import effective_n, question_weights
+from kragx.report.record import Past
 
 
 def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
@@ -141,8 +142,8 @@ def earlier_results(
     folder: Path | None,
     *,
     anyway: bool,
-    known: Earlier | None = None,
-) -> Earlier | None:
+    known: Past | None = None,
+) -> Past | None:
     """The earlier results, if there are any, before any work.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ from kragx.report.figures.comparison import write_figures
 from kragx.report.findings import Findings, by_matcher
 from kragx.report.html_page.cells import Reasons, judged
 from kragx.report.html_page.page import write_html
-from kragx.report.record import Record, record_lines
+from kragx.report.record import Past, Record, record_lines
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,11 @@ class RunReport(Result):
         dataset: the gold set.
         runs: what each retriever returned, by its name.
         evaluations: one for each matcher and retriever, by matcher, then retriever.
-        earlier: the results of an earlier run, to compare with.
+        earlier: an earlier run, to compare with.
         anyway: compare with them even if they cannot be compared.
         matchers: those that decided, by the name that evaluations give them.
         record: how the run came about; None where that is not recorded.
         corpus: has the texts of ids.
-        earlier_record: how the earlier run came about, if it is recorded.
         plans: of a dry run, what each judge would have to be asked.
         losses: of each matcher and retriever with stages, which of them lose the gold.
         told: what was said before the first question was asked, and need not be on the screen.
@@ -65,12 +64,11 @@ class RunReport(Result):
     dataset: GoldDataset
     runs: Mapping[str, Run]
     evaluations: tuple[Evaluation, ...]
-    earlier: Results | None = None
+    earlier: Past | None = None
     anyway: bool = False
     matchers: Mapping[str, BaseMatcher] = field(default_factory=dict, repr=False, compare=False)
     record: Record | None = None
     corpus: Corpus = field(default=NO_CORPUS, repr=False, compare=False)
-    earlier_record: Record | None = None
     plans: Sequence[Plan] = field(default=(), repr=False, compare=False)
     losses: tuple[StageLosses, ...] = ()
     told: tuple[str, ...] = field(default=(), repr=False, compare=False)
@@ -155,7 +153,7 @@ class RunReport(Result):
         scores = tuple(map(RetrieverScores.of, self.evaluations))
         now = Results("these results", scores, self.dataset)
         return changes(
-            self.earlier,
+            self.earlier.results,
             now,
             self.config.comparing,
             slices=self.config.slices or (),
@@ -205,6 +203,7 @@ class RunReport(Result):
             "record": self.record,
             "config": self.config.resolved(),
             "versions": versions(),
+            **vars(self.findings),
             "evaluations": [
                 {
                     "retriever": evaluation.name,
@@ -215,7 +214,6 @@ class RunReport(Result):
                 }
                 for evaluation in self.evaluations
             ],
-            **self._beside_evaluations,
         }
         # Only where questions weigh differently: a report of equal ones stays as it was.
         if (weights := self.dataset.weights) is not None:
@@ -235,11 +233,10 @@ class RunReport(Result):
     def to_html(self, path: str | Path) -> None:
         """Write the report for people as one HTML file; see `kragx.report.html_page`."""
         write_html(
-            self.evaluations,
-            path,
+            path=path,
             dataset=self.dataset,
             runs=self.runs,
-            **self._beside_evaluations,
+            **vars(self.findings),
             corpus=self.corpus.docs,
             reasons=self._reasons,
             matchers=self.matchers,
@@ -262,18 +259,12 @@ class RunReport(Result):
         )
 
     @property
-    def _beside_evaluations(self) -> dict[str, Any]:
-        """All findings but the evaluations, which folder and page have in forms of their own."""
-        findings = self.findings
-        return {part.name: getattr(findings, part.name) for part in fields(findings)[1:]}
-
-    @property
     def _record_lines(self) -> list[Line]:
         """How the run came about, and the earlier one that it is compared with."""
         lines = record_lines(self.record)
         if self.earlier is not None:
-            earlier = message("earlier, {name}", name=self.earlier.name)
-            lines += record_lines(self.earlier_record, earlier)
+            earlier = message("earlier, {name}", name=self.earlier.results.name)
+            lines += record_lines(self.earlier.record, earlier)
         return lines
 
     @property

@@ -10,36 +10,27 @@ from kragx.data.formats import format_names
 from kragx.data.gold import GoldDataset
 from kragx.data.reading import read_dataset
 from kragx.data.validation import target_problems
-from kragx.ground.errors import UsageError, inside
-from kragx.ground.options import OneOf, check_options, fitting, is_text, optional
-
-_path = fitting(
-    lambda value: isinstance(value, Path) or is_text(value), "a path is expected ({!r})"
+from kragx.ground.errors import UsageError
+from kragx.ground.options import (
+    OneOf,
+    a_mapping,
+    a_path,
+    a_text,
+    check_options,
+    optional,
+    texts_by_name,
 )
-_text = fitting(lambda value: isinstance(value, str), "a text is expected ({!r})")
-
-
-def _names(value: Any) -> Any:
-    """Columns by the names of fields."""
-    if not isinstance(value, Mapping):
-        raise UsageError("a mapping is expected")
-    for name, column in value.items():
-        with inside(str(name)):
-            _text(column)
-    return value
 
 
 def _version(value: Any) -> Any:
     """YAML reads 2026-01-31 as a date and 1.0 as a number."""
-    return _text(str(value) if isinstance(value, (int, float, date)) else value)
+    return a_text(str(value) if isinstance(value, (int, float, date)) else value)
 
 
-def _targets(value: Any) -> Any:
+def read_targets(value: Any) -> Any:
     """Shares by the names of slices and their values."""
-    if not isinstance(value, Mapping) or not all(isinstance(v, Mapping) for v in value.values()):
-        raise UsageError("a mapping is expected")
-    for name, shares in value.items():
-        for of, share in shares.items():
+    for name, shares in a_mapping(value).items():
+        for of, share in a_mapping(shares).items():
             if isinstance(share, bool) or not isinstance(share, (int, float)):
                 raise UsageError("{share!r} is no number", field=f"{name}.{of}", share=share)
     if problems := "; ".join(target_problems(value)):
@@ -64,14 +55,14 @@ class GoldSource:
         targets: for 'kragx gold validate': shares, for example {query_type: {lookup: 0.5}}
     """
 
-    path: Annotated[str | Path, _path]
-    name: Annotated[str | None, optional(_text)] = None
+    path: Annotated[str | Path, a_path]
+    name: Annotated[str | None, optional(a_text)] = None
     version: Annotated[str | None, optional(_version)] = None
     format: Annotated[str | None, optional(OneOf(format_names))] = None
-    columns: Annotated[Mapping[str, str] | None, optional(_names)] = None
-    encoding: Annotated[str | None, optional(_text)] = None
-    corpus: Annotated[Path | None, optional(_path)] = None
-    targets: Annotated[Mapping[str, Mapping[str, float]] | None, optional(_targets)] = None
+    columns: Annotated[Mapping[str, str] | None, optional(texts_by_name)] = None
+    encoding: Annotated[str | None, optional(a_text)] = None
+    corpus: Annotated[Path | None, optional(a_path)] = None
+    targets: Annotated[Mapping[str, Mapping[str, float]] | None, optional(read_targets)] = None
 
     def __post_init__(self) -> None:
         check_options(self)

@@ -11,7 +11,7 @@ from kragx.data import RUNS_OR_REPEAT, Doc, Query, Retrieved, SurrogateRepair, a
 from kragx.data.documents import is_doc, named, ranked
 from kragx.data.formats.jsonl import foreign_json
 from kragx.ground.errors import DataError, KragxError, UsageError, nearest, shorten
-from kragx.ground.options import check_options, fitting, optional, some_seconds, whole
+from kragx.ground.options import a_mapping, check_options, optional, some_seconds, whole
 from kragx.ground.printing import message
 
 _NAME = r"""[^\s.\[\]'"*$]+"""
@@ -288,12 +288,6 @@ def quoted(body: str) -> str:
     )
 
 
-_MAPPING = fitting(
-    lambda value: isinstance(value, Mapping),
-    "a mapping is expected, such as {{'question': 'query'}}, not {!r}",
-)
-
-
 @dataclass(frozen=True)
 class Asking(AnswerPaths):
     """How a retriever is asked, and where its answers have what (`AnswerPaths`).
@@ -328,7 +322,7 @@ class Asking(AnswerPaths):
     repeat: Annotated[int, whole(1)] = 1
     runs: Annotated[int, whole(1)] = 1
     callbacks: Sequence[Any] = ()
-    input: Annotated[Mapping[str, str] | None, optional(_MAPPING)] = None
+    input: Annotated[Mapping[str, str] | None, optional(a_mapping)] = None
     stages: bool = False
     mask: Callable[[str], str] = str
     known: Sequence[Mapping[str, Retrieved]] = ()

@@ -1,14 +1,17 @@
 """The options that a dataclass is made with, checked by its fields' types and what these carry."""
 
+import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache
 from inspect import get_annotations
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
-from kragx.ground.errors import KragxError, UsageError, nearest
+from kragx.ground.errors import KragxError, UsageError, inside, nearest, shorten
+from kragx.ground.messages import joined
 
 Made = TypeVar("Made")
 Read = Callable[[Any], Any]
@@ -30,7 +33,33 @@ def check_options(value: Any) -> None:
         try:
             object.__setattr__(value, name, read(getattr(value, name)))
         except KragxError as error:
-            raise (error if error.field else error.within(name)) from None
+            raise _inside(name, error) from None
+
+
+class MistakesError(UsageError):
+    """All that is wrong with some options.
+
+    Attributes:
+        errors: each mistake, with the path of its field.
+    """
+
+    def __init__(self, errors: Iterable[KragxError]) -> None:
+        self.errors: list[KragxError] = list(errors)
+        super().__init__(joined("; ", (error.text for error in self.errors)))
+
+    def within(self, field: str = "", *, path: str = "") -> Self:
+        """The same of each mistake."""
+        return type(self)(error.within(field, path=path) for error in self.errors)
+
+
+def refusal(errors: Sequence[KragxError]) -> KragxError:
+    """What to raise where these are wrong."""
+    return errors[0] if len(errors) == 1 else MistakesError(errors)
+
+
+def mistakes_of(error: KragxError) -> list[KragxError]:
+    """What an error says is wrong, one by one."""
+    return error.errors if isinstance(error, MistakesError) else [error]
 
 
 def from_options(kind: type[Made], options: Mapping[Any, Any]) -> Made:
@@ -39,11 +68,49 @@ def from_options(kind: type[Made], options: Mapping[Any, Any]) -> Made:
     Raises:
         UsageError: an option is unknown, missing or wrong; the error's field is its name.
     """
-    if not isinstance(options, Mapping):
-        raise UsageError("a mapping is expected")
-    for error in mistakes_in(kind, options):
-        raise error
-    return kind(**options)
+    try:
+        return made_of(kind, options)
+    except KragxError as error:
+        raise mistakes_of(error)[0] from None
+
+
+def made_of(
+    kind: type[Made],
+    options: object,
+    without: Collection[str] = (),
+    also: Collection[str] = (),
+) -> Made:
+    """The dataclass `kind` made of a mapping of its fields.
+
+    Args:
+        kind: the dataclass.
+        options: by the names of its fields.
+        without: fields that may not be given.
+        also: what may stand among them.
+
+    Raises:
+        UsageError: it is no mapping; or options are unknown, missing, refused, or do not go
+            together: several of them as a `MistakesError`.
+    """
+    values = {str(key): value for key, value in a_mapping(options).items()}
+    errors = mistakes_in(kind, values, without, also)
+    # Without what is wrong by itself: else the same mistake would be said twice.
+    wrong, by_name = set(map(_top, errors)), _fields(kind, without)
+    right = {name: values[name] for name in by_name if name in values and name not in wrong}
+    # What lacks a field that it needs says nothing of the others.
+    if not any(is_needed(field) and name not in right for name, field in by_name.items()):
+        try:
+            made = kind(**right)
+        except KragxError as error:
+            errors += mistakes_of(error)
+    if errors:
+        raise refusal(errors)
+    return made
+
+
+def is_needed(field: Field[Any]) -> bool:
+    """Whether a field of a dataclass has no default."""
+    return field.init and field.default is field.default_factory is MISSING
 
 
 def mistakes_in(
@@ -60,22 +127,37 @@ def mistakes_in(
         without: fields that may not be given.
         also: what may stand among them.
     """
-    field_of = {f.name: f for f in fields(kind) if f.init and f.name not in without}
+    field_of = _fields(kind, without)
     valid = [*also, *field_of]
-    problems: list[KragxError] = [
+    errors: list[KragxError] = [
         UsageError("unknown key", field=str(name), remedy=nearest(str(name), valid))
         for name in options
         if name not in valid
     ]
     for name, field in field_of.items():
-        if field.default is MISSING and field.default_factory is MISSING and name not in options:
-            problems.append(UsageError("missing; it is required", field=name))
-    for name in [name for name in _readers(kind) if name in field_of and name in options]:
+        if is_needed(field) and name not in options:
+            errors.append(UsageError("missing; it is required", field=name))
+    for name in [name for name in options if name in field_of]:
         try:
-            _readers(kind)[name](options[name])
+            _readers(kind).get(field_of[name].name, str)(options[name])
         except KragxError as error:
-            problems.append(error if error.field else error.within(name))
-    return problems
+            errors += mistakes_of(_inside(name, error))
+    return errors
+
+
+def _fields(kind: Any, without: Collection[str]) -> dict[str, Field[Any]]:
+    # A trailing line is Python's, where a key is one of its words: ``class_``.
+    by_name = {field.name.removesuffix("_"): field for field in fields(kind) if field.init}
+    return {name: field for name, field in by_name.items() if name not in without}
+
+
+def _inside(name: str, error: KragxError) -> KragxError:
+    """An error of an option, whose reader may have named it already."""
+    return error if _top(error) == name else error.within(name)
+
+
+def _top(error: KragxError) -> str:
+    return re.split(r"[.\[]", error.field, maxsplit=1)[0]
 
 
 @cache
@@ -100,7 +182,7 @@ def _readers(kind: type) -> dict[str, Read]:
 
 def _reader(hint: Any) -> Read | None:
     if hint is bool:
-        return fitting(lambda value: isinstance(value, bool), "{!r} is neither true nor false")
+        return a_bool
     if get_origin(hint) is Literal:
         return one_of(*get_args(hint))
     if get_origin(hint) is Annotated:
@@ -172,6 +254,63 @@ def number(fits: Callable[[float], bool], name: str) -> Read:
 def is_text(value: object) -> bool:
     """Whether it is a text, with more than white space in it."""
     return isinstance(value, str) and bool(value.strip())
+
+
+a_bool: Read = fitting(lambda value: isinstance(value, bool), "{!r} is neither true nor false")
+
+
+def a_text(value: Any) -> Any:
+    """A text."""
+    if not isinstance(value, str):
+        raise UsageError("a text is expected ({value})", value=shorten(value))
+    return value
+
+
+def a_mapping(value: Any) -> Any:
+    """A mapping."""
+    if not isinstance(value, Mapping):
+        raise UsageError("a mapping is expected ({value})", value=shorten(value))
+    return value
+
+
+def what_is_said(options: object) -> dict[str, Any]:
+    """A mapping without what stands empty in it, which means the default."""
+    return {str(name): value for name, value in a_mapping(options).items() if value is not None}
+
+
+def texts_by_name(value: Any) -> Any:
+    """A mapping of names to texts."""
+    for name, text in a_mapping(value).items():
+        with inside(str(name)):
+            a_text(text)
+    return value
+
+
+def filled_mapping(value: Any) -> Any:
+    """A mapping with something in it."""
+    if not a_mapping(value):
+        raise UsageError("is empty; give at least one")
+    return value
+
+
+def texts(value: Any) -> Any:
+    """One text, or several as a list."""
+    several = [value] if isinstance(value, str) else value
+    if not isinstance(several, (list, tuple)):
+        raise UsageError("a list is expected ({value})", value=shorten(value))
+    if not several:
+        raise UsageError("is empty; give at least one")
+    for place, entry in enumerate(several):
+        with inside(f"[{place}]"):
+            a_text(entry)
+    return several
+
+
+def a_path(value: Any) -> Any:
+    """A path."""
+    if not isinstance(value, Path) and not is_text(value):
+        raise UsageError("a path is expected ({value})", value=shorten(value))
+    return value
 
 
 above_zero: Read = number(lambda value: value > 0, "number above 0")

@@ -165,23 +165,32 @@ def _with(
 ) -> dict[str, Any]:
     """Arguments with what is made of each text that came from a variable, secret or not."""
 
-    def read(text: str, name: str) -> str | None:
+    def read(text: str, _: str, name: str) -> str | None:
         if isinstance(text, FromVariable):
             return of_variable(text, named_secret(name))
         return None if hides_others and named_secret(name) else text
 
-    return _each(dict(args), "", read)  # type: ignore[no-any-return]  # a mapping stays one
+    return each_text(dict(args), read)  # type: ignore[no-any-return]  # a mapping stays one
 
 
-def _each(value: Any, name: str, read: Callable[[str, str], str | None]) -> Any:
-    """A plain value with what `read` makes of each text and its name; an entry of None goes."""
+def each_text(
+    value: Any, read: Callable[[str, str, str], str | None], path: str = "", name: str = ""
+) -> Any:
+    """A plain value with what `read` makes of each text, its path, and the name of its field.
+
+    An entry of which it makes None goes.
+    """
     if isinstance(value, str):
-        return read(value, name)
+        return read(value, path, name)
     if type(value) is list:
-        return [_each(entry, name, read) for entry in value]
+        places = enumerate(value)
+        return [each_text(entry, read, f"{path}[{place}]", name) for place, entry in places]
     if type(value) is not dict:
         return value
-    entries = {key: _each(entry, str(key), read) for key, entry in value.items()}
+    entries = {
+        key: each_text(entry, read, f"{path}.{key}".lstrip("."), str(key))
+        for key, entry in value.items()
+    }
     return {key: new for key, new in entries.items() if new is not None or value[key] is None}
 
 
@@ -254,7 +263,7 @@ def maker(
     """
     value = load(path)
     # What it gets are texts like any others.
-    arguments = _each(dict(args or {}), "", lambda text, name: getattr(text, "plain", text))
+    arguments = each_text(dict(args or {}), lambda text, *_: getattr(text, "plain", text))
     is_function = inspect.isroutine(value) or isinstance(value, partial)
     is_class = inspect.isclass(value) or inspect.isclass(getattr(value, "__self__", None))
     if not is_class and not arguments and not is_function:

@@ -221,12 +221,12 @@ class BareUrl(str):
         return self.login and f"Basic {b64encode(':'.join(self.login).encode()).decode()}"
 
 
-def secrets_in(value: object, name: str = "") -> Iterator[str]:
+def secrets_in(value: object) -> Iterator[str]:
     """The secrets among the fields of a client, an object's or a mapping's: keys, headers, logins.
 
     Texts under the names of secrets, what pydantic calls one, and the logins of URLs.
     """
-    for _, called, text in texts_in(value, name=name):
+    for _, called, text in texts_in(value):
         if isinstance(text, BareUrl) and text.login is not None:
             password = text.login[1]
             yield from (password, ":".join(text.login), str(text.basic).removeprefix("Basic "))

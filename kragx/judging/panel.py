@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from kragx.ground.errors import UsageError
 from kragx.ground.json_values import to_jsonable
@@ -82,12 +82,13 @@ class Panel(Grader):
         UsageError: an option is wrong, or a judge stands twice.
     """
 
-    judges: Annotated[Any, _judges]
+    judges: Any
     decide: Decide = "median"
     ask: Literal["all", "needed"] = "all"
 
     def __post_init__(self) -> None:
         check_options(self)
+        object.__setattr__(self, "judges", _judges(self.judges))
         if self.decide == "mean" and self.ask == "needed":
             raise UsageError("judge.ask: a mean needs every vote; use all, or decide: median")
         judges: Sequence[Judge] = self.judges

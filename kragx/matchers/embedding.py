@@ -18,7 +18,7 @@ from kragx.data.lists import Lists
 from kragx.data.tokens import of_pairs
 from kragx.ground import plugins
 from kragx.ground.errors import DataError, KragxError, UsageError, inside, shorten
-from kragx.ground.options import fitting, optional, path_of
+from kragx.ground.options import a_mapping, a_path, optional, path_of
 from kragx.matchers.base import EMBEDDINGS_AND_THRESHOLD, check_threshold
 from kragx.matchers.texts import NO_VECTOR, TextsMatcher
 from kragx.metrics import Bools, Floats
@@ -66,24 +66,8 @@ class EmbeddingMatcher(TextsMatcher):
 
     embeddings: Any = None
     threshold: Any = None
-    args: Annotated[
-        Mapping[str, Any] | None,
-        optional(
-            fitting(
-                lambda args: isinstance(args, Mapping),
-                "a mapping of arguments is expected, not {!r}",
-            )
-        ),
-    ] = None
-    cache: Annotated[
-        str | Path | None,
-        optional(
-            fitting(
-                lambda path: isinstance(path, (str, Path)),
-                "the path of a file is expected, not {!r}",
-            )
-        ),
-    ] = None
+    args: Annotated[Mapping[str, Any] | None, optional(a_mapping)] = None
+    cache: Annotated[str | Path | None, optional(a_path)] = None
     embed_as: EmbedAs = "documents"
     normalised: bool = True
     name = "embedding"

@@ -14,7 +14,8 @@ from typing import Any
 
 from kragx.ground import plugins
 from kragx.ground.entry_points import import_path, plugins as added
-from kragx.ground.errors import UsageError, inside, nearest, shorten
+from kragx.ground.errors import KragxError, UsageError, inside, nearest, shorten
+from kragx.ground.options import made_of, mistakes_of, refusal
 from kragx.ground.printing import message
 from kragx.matchers.base import BaseMatcher, Matcher, adapted
 from kragx.matchers.combine import KINDS, CombinedMatcher, Kind, Step
@@ -164,21 +165,33 @@ def _named(method: str, options: dict[str, Any], defaults: Mapping[str, Any]) ->
         problem = message("unknown method {method!r}", method=method)
         raise UsageError(problem, remedy=nearest(method, method_names()))
     valid = option_names(method)
-    if "threshold" in options and "threshold" not in valid:
-        methods = [known for known in METHODS if "threshold" in option_names(known)]
-        raise UsageError(
-            "{method!r} decides yes or no and has no threshold",
-            field="threshold",
-            remedy="remove it, or use one of {methods}",
-            method=method,
-            methods=", ".join(methods),
-        )
-    if wrong := options.keys() - valid:
+    errors: list[KragxError] = [
+        _no_option(method, name, valid) for name in sorted(options.keys() - valid)
+    ]
+    make, common = METHODS[method], {k: defaults[k] for k in defaults.keys() & {*valid}}
+    right = {name: option for name, option in options.items() if name in valid}
+    try:
+        made: BaseMatcher = made_of(make.func, {**common, **right, **make.keywords})  # type: ignore[arg-type]  # a class
+    except KragxError as error:
+        errors += mistakes_of(error)
+    if errors:
+        raise refusal(errors)
+    return made
+
+
+def _no_option(method: str, name: str, valid: Sequence[str]) -> UsageError:
+    """The error of an option that a method does not have."""
+    if name != "threshold":
         problem = message("{method!r} has no such option", method=method)
-        raise UsageError(problem, field=min(wrong), remedy=nearest(min(wrong), valid))
-    for name in defaults.keys() & ({*valid} - options.keys()):
-        options[name] = defaults[name]
-    return METHODS[method](**options)
+        return UsageError(problem, field=name, remedy=nearest(name, valid))
+    methods = [known for known in METHODS if "threshold" in option_names(known)]
+    return UsageError(
+        "{method!r} decides yes or no and has no threshold",
+        field="threshold",
+        remedy="remove it, or use one of {methods}",
+        method=method,
+        methods=", ".join(methods),
+    )
 
 
 def _plugged_in(path: str, options: Mapping[str, Any]) -> BaseMatcher:

@@ -12,9 +12,12 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from kragx.ground.printing import Line, Result, duration, joined, message, visible, warning
+
+if TYPE_CHECKING:
+    from kragx.comparison import Results
 
 UNFINISHED = ".unfinished"
 """How the folder's name ends, beside that of results, in which a run keeps what is unfinished."""
@@ -172,6 +175,14 @@ class Record(Result):
         """Which answers were not asked for again, a line for each retriever."""
         for name, counts in self.kept.items():
             yield warning(message("{names}: {remark}", names=visible(name), remark=counts.number))
+
+
+class Past(NamedTuple):
+    """The results of a past run; its config and how it came about, as far as they are read."""
+
+    results: Results
+    record: Record | None = None
+    config: Any = None
 
 
 def record_lines(record: Record | None, names: str = "") -> list[Line]:

@@ -8,7 +8,7 @@ from jsonschema import ValidationError, validate
 
 from kragx.app import config
 from kragx.app.config.editor_schema import config_schema
-from kragx.app.retrieving.making import all_makers, made
+from kragx.app.retrieving.retrieve_all import all_makers, made
 from tests.local_server import serving
 
 from .support import Document

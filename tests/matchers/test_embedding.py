@@ -366,7 +366,7 @@ def test_an_import_path_is_made_when_it_is_needed(monkeypatch: pytest.MonkeyPatc
         ({"embeddings": NgramEmbeddings(), "threshold": 0.5, "args": {}}, "belongs to an import"),
         ({"embeddings": 5, "threshold": 0.5}, "5 has no 'embed_documents'"),
         ({"embeddings": NgramEmbeddings, "threshold": 0.5}, "has no 'embed_documents'"),
-        ({"embeddings": PATH, "threshold": 0.5, "cache": 5}, "match.cache: the path"),
+        ({"embeddings": PATH, "threshold": 0.5, "cache": 5}, "match.cache: a path"),
         ({"embeddings": NgramEmbeddings(), "threshold": 0.5, "cache": "x"}, "match.cache: belongs"),
         ({"embeddings": PATH, "threshold": 0.5, "embed_as": "docs"}, "match.embed_as: unknown"),
         ({"embeddings": PATH, "threshold": 0.5, "normalised": 1}, "match.normalised"),

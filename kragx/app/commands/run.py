@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -62,10 +63,14 @@ def run(
     if earlier is not None:
         loaded = configs.with_earlier(loaded, earlier)
     if output is not None:
-        loaded = loaded.model_copy(update={"output": output.absolute()})
+        loaded = replace(loaded, output=output.absolute())
     if (sharing := opt.shared(workers, engine, address)) is not None:
-        named = {"workers": None, "engine": None, "engine" if engine else "workers": sharing}
-        loaded = loaded.model_copy(update=named)
+        named: dict[str, Any] = {
+            "workers": None,
+            "engine": None,
+            "engine" if engine else "workers": sharing,
+        }
+        loaded = replace(loaded, **named)
     if dry_run and loaded.has_grid and loaded.judge is None:
         printing.show(pipeline.grid_plan(loaded))
         return

@@ -15,7 +15,7 @@ from kragx.app.commands.output import show
 from kragx.data import GoldDataset, read_dataset, read_run, read_runs
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.parquet import is_located
-from kragx.evaluation.criteria import Criteria
+from kragx.evaluation.criteria import Criteria, ids_alone
 from kragx.evaluation.part_tables import evaluate_in_parts
 from kragx.ground.errors import RetrieverError, UsageError
 from kragx.ground.printing import Heading, Part, Table, joined, number, say
@@ -94,7 +94,7 @@ def score(
         dataset = read_dataset(qrels, "qrels")
     elif gold is not None:
         dataset = read_dataset(gold, columns=named, role=opt.said(roles, "gold"))
-    if match is None and (qrels or (dataset and _is_by_id(dataset, corpus))):
+    if match is None and (qrels or (dataset and corpus is None and ids_alone(dataset, ()))):
         match = "id"
     measures: dict[str, Any] = {
         "match": _spec(match, profile, threshold),
@@ -102,10 +102,7 @@ def score(
         "profile": profile,
         "no_gold": no_gold,
     }
-    shared: dict[str, Any] = {
-        "corpus": corpus,
-        "workers": opt.shared(workers, engine, address),
-    }
+    shared: dict[str, Any] = {"corpus": corpus, "workers": opt.shared(workers, engine, address)}
     if anyway and not several:
         raise UsageError("--anyway: belongs to several files that are compared")
     if several:
@@ -219,12 +216,6 @@ def _check_sources(
         raise UsageError("--gold: belongs to files that say what was retrieved")
     if profile == "science-qa" and qrels is None and len(files) != 2:
         raise UsageError("kragx score --profile science-qa GOLD SUBMISSION takes two files")
-
-
-def _is_by_id(gold: GoldDataset, corpus: object) -> bool:
-    """Whether a gold set is one of ids alone, as qrels are."""
-    golds = [item for query in gold for item in query.gold]
-    return corpus is None and bool(golds) and all(item.text is None for item in golds)
 
 
 def _source(files: list[str]) -> str | list[str]:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kragx.app.config import RunConfig
-from kragx.app.config.retrievers import GIVEN_BY_US, SERVICES
+from kragx.app.config.models import BESIDE as OF_RUN, RunConfig
+from kragx.app.config.retrievers import BESIDE, GIVEN_BY_US, SERVICES, RetrieverConfig
 from kragx.app.config.sections import said_of, schema_of
 from kragx.comparison.tuning import GRID
 from kragx.data.formats import format_names
@@ -31,42 +31,61 @@ _JUDGE = {
 
 def config_schema() -> dict[str, Any]:
     """The JSON Schema of a config file, short forms included."""
-    schema = RunConfig.model_json_schema(by_alias=True)
-    definitions, properties = schema["$defs"], schema["properties"]
+    schema = schema_of(RunConfig, (*OF_RUN, "retrievers"))
+    properties, nothing = schema["properties"], {"type": "null"}
     # What the types of a gold set's fields do not say.
     dataset = properties["dataset"]["anyOf"][0]["properties"]
     dataset["targets"]["propertyNames"] = {"enum": list(SLICES)}
     dataset["version"]["anyOf"].append({"type": "number"})
     dataset["format"]["anyOf"][0]["enum"] = format_names()
     properties["engine"]["anyOf"][0]["propertyNames"] = {"enum": [*plugins("engines")]}
-    # Any value for pydantic, which leaves the check to kragx; editors are told a little more.
-    properties["budget_tokenizer"]["anyOf"] = [
-        {"type": kind} for kind in ("string", "object", "null")
-    ]
-    definitions |= _matchers()
-    # How a retriever is asked, and the fields of servers and programs.
-    retriever = definitions["RetrieverConfig"]
-    retriever["properties"] |= schema_of(Asking, GIVEN_BY_US)["properties"]
-    retriever["additionalProperties"] = False
-    for key, kind in SERVICES.items():
-        definitions[kind.__name__] = schema_of(kind)
-        short = [{"type": "array", "items": {"type": "string"}, "minItems": 1}]
-        forms = [{"$ref": f"#/$defs/{kind.__name__}"}, {"type": "null"}]
-        retriever["properties"][key]["anyOf"] = [*forms, *(short if key == "command" else [])]
+    for name in ("metrics", "slices"):
+        properties[name]["anyOf"].append({"type": "string", "description": "one of them"})
+        properties[name]["anyOf"][0]["minItems"] = 1
+    for name in ("runs", "workers"):
+        properties[name]["anyOf"][0]["minimum"] = 1
+    for name in ("matchers", "engine"):
+        properties[name]["anyOf"][0]["minProperties"] = 1
+    properties["max_failed"] |= {"minimum": 0, "maximum": 1}
+    # Any value for Python; editors are told a little more.
+    tokenizers = [{"type": kind} for kind in ("string", "object", "null")]
+    properties["budget_tokenizer"]["anyOf"] = tokenizers
+    retriever = {"$ref": "#/$defs/RetrieverConfig"}
+    text = {"type": "string", "description": "an import path, or the path of a results file"}
+    properties["retrievers"] = {
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": {"anyOf": [retriever, text]},
+        **said_of(RunConfig)["retrievers"],
+    }
     match, with_grid = {"$ref": "#/$defs/match"}, {"$ref": "#/$defs/match_with_grid"}
     for name in ("facts_match", "relevance_match"):
-        properties[name]["anyOf"] = [match, {"type": "null"}]
-    properties["match"]["anyOf"] = [with_grid, {"type": "null"}]
+        properties[name]["anyOf"] = [match, nothing]
+    properties["match"]["anyOf"] = [with_grid, nothing]
     properties["matchers"]["anyOf"][0]["additionalProperties"] = with_grid
     judge = properties["judge"]["anyOf"][0]
     options = said_of(Panel, OpenAIClient, Judge) | _JUDGE
     judge["properties"] = {name: options.get(name, {}) for name in JUDGE_FIELDS}
     judge["additionalProperties"] = False
+    services = {kind.__name__: schema_of(kind) for kind in SERVICES.values()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,
+        "required": [*schema["required"], "retrievers"],
         "title": "kragx run",
+        "$defs": {"RetrieverConfig": _retriever(), **services, **_matchers()},
     }
+
+
+def _retriever() -> dict[str, Any]:
+    """A retriever, how it is asked, and the forms of servers and programs."""
+    schema = schema_of(RetrieverConfig, BESIDE)
+    schema["properties"] |= schema_of(Asking, GIVEN_BY_US)["properties"]
+    short = [{"type": "array", "items": {"type": "string"}, "minItems": 1}]
+    for key, kind in SERVICES.items():
+        forms = [{"$ref": f"#/$defs/{kind.__name__}"}, {"type": "null"}]
+        schema["properties"][key]["anyOf"] = [*forms, *(short if key == "command" else [])]
+    return schema
 
 
 _IMPORT_PATH = {

@@ -1,25 +1,32 @@
 """From a config file to a checked `RunConfig`."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
 
-from kragx.app.config.models import RunConfig
-from kragx.app.config.problems import match_specs, of_gates, of_whole, readable, semantic
+from kragx.app.config.models import BESIDE, KEYS, RunConfig
 from kragx.app.config.sections import anchored
 from kragx.app.config.values import fill, filled, override
 from kragx.app.environment import load_env
+from kragx.comparison import gate_problems, parse_gates
+from kragx.comparison.tuning import GRID, has_grid, spread
+from kragx.data import tokenizer
 from kragx.data.formats.jsonl import read_text
 from kragx.data.gold_source import GoldSource
 from kragx.data.yaml_text import Loader, yaml_problem
+from kragx.evaluation.evidence import FACTS_HAVE_NO_IDS
 from kragx.ground.caller_warnings import warn
-from kragx.ground.errors import ConfigError, DataError, UsageError
+from kragx.ground.errors import ConfigError, DataError, KragxError, UsageError, nearest
+from kragx.ground.options import made_of, mistakes_of
 from kragx.ground.printing import joined, message
 from kragx.ground.secrets import Secrets
 from kragx.judging.store import is_url
+from kragx.matchers import matcher
+from kragx.metrics import KRAGX, Profile, name_among, parse, profile_for
 
 
 class ConfigWarning(UserWarning):
@@ -136,11 +143,12 @@ def parse_config(
     # Both kinds of mistakes are collected, and only then said: mending one by one takes long.
     problems = [*map(str, [*(unset if must_be_set else ()), *semantic(raw, trust=trust)])]
     try:
-        config = RunConfig.model_validate(
-            raw, context={"here": folder, "file": file, "secrets": secrets}
-        )
-    except ValidationError as error:
-        raise ConfigError(name, secrets.masked([*readable(error, raw), *problems])) from None
+        # What stands empty is the default, if there is something of that name.
+        said = {k: v for k, v in raw.items() if v is not None or k not in KEYS}
+        config = made_of(RunConfig, said, BESIDE).placed(folder, file, secrets)
+    except KragxError as error:
+        mistakes = map(str, mistakes_of(error))
+        raise ConfigError(name, secrets.masked([*mistakes, *problems])) from None
     if problems := problems or (list(of_whole(config)) if trust else []):
         raise ConfigError(name, secrets.masked(problems))
     if must_be_set and secrets.literal:
@@ -190,12 +198,11 @@ def _anchored(options: Mapping[str, Any], names: Collection[str], folder: Path) 
     return {name: anchor(value) if name in names else value for name, value in options.items()}
 
 
-def match_spec(text: str | None, option: str = "--match") -> object:
+def match_spec(text: str | None) -> object:
     """What ``--match`` means: a method, a mapping as in YAML, or a file with ``match:``.
 
     Args:
         text: what stands behind the option; None if it is not given.
-        option: its name in errors.
 
     Raises:
         UsageError: it is none of these, or a variable in it is not set.
@@ -208,13 +215,12 @@ def match_spec(text: str | None, option: str = "--match") -> object:
         spec = spec["match"] if is_file else spec
     except (DataError, yaml.YAMLError, LookupError, TypeError) as error:
         raise UsageError(
-            "{option} {text}: not a mapping as in YAML, nor a file with 'match:': {error}",
-            option=option,
+            "--match {text}: not a mapping as in YAML, nor a file with 'match:': {error}",
             text=text,
             error=error,
         ) from None
     unset: list[UsageError] = []
-    fill(spec, Path(), option, unset)
+    fill(spec, Path(), "--match", unset)
     if unset:
         raise unset[0]
     return filled(spec)
@@ -233,7 +239,7 @@ def check_whole(config: RunConfig) -> None:
 
 def with_earlier(config: RunConfig, earlier: Path) -> RunConfig:
     """The config with other earlier results; a relative path starts at the current folder."""
-    return config.model_copy(update={"earlier": earlier.absolute()})
+    return replace(config, earlier=earlier.absolute())
 
 
 def with_gates(config: RunConfig, gates: Mapping[str, Any]) -> RunConfig:
@@ -242,7 +248,141 @@ def with_gates(config: RunConfig, gates: Mapping[str, Any]) -> RunConfig:
     Raises:
         ConfigError: they hold mistakes.
     """
-    changed = config.model_copy(update={"gates": dict(gates)})
+    changed = replace(config, gates=dict(gates))
     if problems := of_gates(changed):
         raise ConfigError("gates", problems)
     return changed
+
+
+# -- what is wrong ----------------------------------------------------------------------------
+
+
+def semantic(raw: Mapping[str, Any], *, trust: bool = True) -> Iterator[KragxError]:
+    """What only kragx itself can check: profile, metric strings, match specs.
+
+    Args:
+        raw: the config.
+        trust: without it nothing is imported or made, and what needs that is not checked.
+    """
+    specs = {**match_specs(raw)}
+    for path, spec in specs.items():
+        if has_grid(spec):
+            yield from (error.within(path) for error in _mistakes(spread, spec, ""))
+    for name in ("facts_match", "relevance_match"):
+        specs[name] = raw.get(name)
+        if has_grid(specs[name]):
+            yield UsageError(
+                "a grid stands under 'match' or one of 'matchers' alone", field=f"{name}.{GRID}"
+            )
+    listed = raw.get("metrics")
+    listed = listed if isinstance(listed, list) else [listed]
+    metrics = {number: text for number, text in enumerate(listed) if isinstance(text, str)}
+    profile = KRAGX
+    try:
+        profile = profile_for(raw.get("profile"), metrics.values())
+    except UsageError as error:
+        yield error
+    if trust:
+        yield from _made(raw, specs, metrics, profile)
+
+
+def _made(
+    raw: Mapping[str, Any],
+    specs: Mapping[str, Any],
+    metrics: Mapping[int, str],
+    profile: Profile,
+) -> Iterator[KragxError]:
+    """What shows when metrics, tokenizer, judge and matchers are made."""
+    for number, text in metrics.items():
+        for mistake in _mistakes(parse, text, profile):
+            yield UsageError(str(mistake), field=f"metrics[{number}]")
+    if (spec := raw.get("budget_tokenizer")) is not None:
+        yield from _mistakes(tokenizer, spec, field="budget_tokenizer")
+    defaults: dict[str, Any] = {}
+    if isinstance(raw.get("judge"), dict):
+        from kragx.judging import read_judge
+
+        try:
+            defaults["judge"] = read_judge(filled(raw["judge"], keep=True))
+        except KragxError as error:
+            yield error
+            return  # without a judge every 'llm' would complain once more
+    for path, spec in specs.items():
+        settings = [] if spec is None else [spec]
+        if has_grid(spec):
+            # A grid that is wrong itself has been said to be.
+            settings = []
+            with suppress(UsageError):
+                settings = [setting for _, setting in spread(spec, "")]
+        errors: dict[str, KragxError] = {}
+        for setting in settings:
+            mistakes = _mistakes(matcher, filled(setting, keep=True), defaults, field=path)
+            errors |= {str(mistake): mistake for mistake in mistakes}
+        yield from errors.values()
+
+
+def match_specs(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The specs of the matchers that decide, by where they stand."""
+    named = raw.get("matchers")
+    of_names = named.items() if isinstance(named, dict) else ()
+    return {"match": raw.get("match"), **{f"matchers.{name}": spec for name, spec in of_names}}
+
+
+def _mistakes(read: Callable[..., object], *args: Any, **options: Any) -> list[KragxError]:
+    """What is wrong with what `read` reads, if anything is."""
+    try:
+        read(*args, **options)
+    except KragxError as error:
+        return mistakes_of(error)
+    return []
+
+
+def of_whole(config: RunConfig) -> Iterator[str]:
+    """What is wrong between the parts of a config each of which is right: facts and gates."""
+    named = config.named_matchers.values() if config.facts_match is None else [config.facts_match]
+    methods = (spec.get("method") if isinstance(spec, dict) else spec for spec in named)
+    if "id" in methods and any(spec.metric.reads_facts for spec in config.specs):
+        yield joined(": ", ["facts_match", FACTS_HAVE_NO_IDS])  # known before anything is retrieved
+    n_matchers, limit = len(config.named_matchers), config.tuning.max_settings
+    if n_matchers > limit and any(setting.values for setting, _ in config.matcher_settings):
+        yield message(
+            "match: the grid makes {n} settings, more than max_settings ({limit}); leave values "
+            "out, or raise tuning.max_settings",
+            n=n_matchers,
+            limit=limit,
+        )
+    if (text := config.tuning.metric) is not None:
+        problems = _of_tuning_metric(config, text)
+        yield from (joined(": ", ["tuning.metric", problem]) for problem in problems)
+    yield from of_gates(config)
+
+
+def _of_tuning_metric(config: RunConfig, text: str) -> Iterator[str]:
+    """What is wrong with the metric by which settings are compared."""
+    if mistakes := _mistakes(parse, text, config.resolved_profile):
+        yield from map(str, mistakes)
+        return
+    spec = parse(text, config.resolved_profile)
+    name = name_among(spec, config.metric_names)
+    if name not in config.metric_names:
+        hint = nearest(name, config.metric_names)
+        yield message("{text!r} is none of metrics; {hint}", text=text, hint=hint)
+    elif spec.metric.better == "neither" or not spec.metric.is_mean:
+        yield message("{text!r} has no value of each question that is better or worse", text=text)
+
+
+def of_gates(config: RunConfig) -> list[str]:
+    """What is wrong with the gates of a config that is right in all else."""
+    problems: list[str] = []
+    gates = parse_gates(
+        config.gates or {}, problems, config.resolved_profile, metrics=config.metric_names
+    )
+    problems += gate_problems(
+        gates,
+        metrics=config.metric_names,
+        retrievers=config.asked,
+        matchers=config.named_matchers,
+        slices=config.slices or (),
+        baseline=config.baseline,
+    )
+    return list(dict.fromkeys(problems))  # a list of conditions may lack the same thing each

@@ -2,190 +2,211 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    field_validator,
-    model_validator,
-)
 
-from kragx.app.config.retrievers import Retriever, RetrieverConfig
-from kragx.app.config.sections import Dataset, LocalPath, Model, Names, PartOf
+from kragx.app.config.retrievers import RetrieverConfig
+from kragx.app.config.sections import PartOf, as_config, config_fields, source_at
 from kragx.comparison import Gate, Settings, parse_gates
 from kragx.comparison.tuning import Setting, first_that_chooses, has_grid, size, spread
 from kragx.comparison.tuning.grid import GridSettings
+from kragx.data.gold_source import GoldSource
 from kragx.data.rules import RuleSet
 from kragx.ground.entry_points import plugins
-from kragx.ground.errors import UsageError, nearest
-from kragx.ground.options import OneOf
-from kragx.ground.printing import message
+from kragx.ground.errors import KragxError, UsageError, inside, nearest
+from kragx.ground.options import (
+    OneOf,
+    Read,
+    a_bool,
+    a_mapping,
+    a_path,
+    a_text,
+    check_options,
+    filled_mapping,
+    mistakes_of,
+    number,
+    one_of,
+    optional,
+    refusal,
+    texts,
+    whole,
+)
+from kragx.ground.secrets import Secrets
 from kragx.matchers import label
-from kragx.metrics import MetricSpec, Profile, name_among, parse_all, profile_for
+from kragx.metrics import (
+    NO_GOLD,
+    MetricSpec,
+    Profile,
+    name_among,
+    parse_all,
+    profile_for,
+)
 from kragx.metrics.profiles import NoGold
 
 _WHO = {"workers", "engine"}
 """Who does the work, on which no number depends: a result folder does not have it."""
 
+BESIDE = ("file", "secrets")
+"""Fields that are no keys of a config."""
 
-class RunConfig(Model):
-    """Everything that `kragx run` does. Relative paths start at the config file's folder."""
 
-    dataset: Dataset = Field(description="the gold set: a path, or a mapping")
-    retrievers: dict[Annotated[str, BeforeValidator(str)], Retriever] = Field(
-        min_length=1, description="what is compared, by name"
-    )
-    stages: bool = Field(
-        default=False,
-        description="keep what each step of the retrievers' chains returned, and say which one "
-        "loses the gold (docs/retriever.md)",
-    )
-    runs: int | None = Field(
-        default=None,
-        ge=1,
-        description="how often each retriever that is asked gets all questions; a question's value "
-        "is its mean over the runs (docs/comparing.md)",
-    )
-    match: Any = Field(
-        default=None,
-        description="whether a document holds a gold passage: a method's name, a mapping with "
-        "method, an import path, or any, all or cascade of several; default: the profile's",
-    )
-    judge: dict[str, Any] | None = Field(
-        default=None, description="the LLM that judges for 'llm' (docs/judge.md)"
-    )
-    matchers: dict[str, Any] | None = Field(
-        default=None, min_length=1, description="several by name side by side, instead of match"
-    )
-    facts_match: Any = Field(
-        default=None, description="how context_completeness matches facts; default: as gold"
-    )
-    relevance_match: Any = Field(
-        default=None, description="the judge of precision_judged; default: match's, else llm"
-    )
-    metrics: Names = Field(
-        default=None,
-        description="such as ndcg@10 ('kragx metrics' lists them); the first decides the verdict; "
-        "default: the profile's",
-    )
-    budget_tokenizer: Any = Field(
-        default=None, description="what a token of a budget (ndcg@500tokens) is; default: unicode"
-    )
-    profile: str | None = Field(
-        default=None, description="whose definitions: kragx, trec, krag, science-qa; default: kragx"
-    )
-    no_gold: NoGold | None = Field(
-        default=None, description="what becomes of questions without gold; default: the profile's"
-    )
-    forbidden: dict[str, Any] | None = Field(
-        default=None,
-        description="rules by name that forbid documents by their metadata, beside the gold set's: "
-        "{tenant: {metadata.tenant: {not: {query: metadata.tenant}}}}; timezone is that of times "
-        "that say none",
-    )
-    output: LocalPath | None = Field(
-        default=None, description="the result folder; without it nothing is written"
-    )
-    html: bool = Field(
-        default=True, description="write report.html beside them; false leaves it out"
-    )
-    baseline: str | None = Field(
-        default=None, description="the retriever that others are set against; default: the first"
-    )
-    slices: Names = Field(
-        default=None,
-        description="fields of a query to compare within: query_type, metadata.difficulty; "
-        "default: those with a few values that repeat",
-    )
-    statistics: Annotated[Settings, PartOf(Settings, without=["max_failed"])] = Field(
-        default_factory=Settings, description="of intervals and tests"
-    )
-    tuning: Annotated[GridSettings, PartOf(GridSettings)] = Field(
-        default_factory=GridSettings, description="of grids: docs/comparing.md"
-    )
-    max_failed: float = Field(
-        default=0.0,
-        ge=0,
-        le=1,
-        description="share of questions that a retriever may fail on and be compared",
-    )
-    workers: int | None = Field(
-        default=None,
-        ge=1,
-        description="processes that share matching; default: this one alone. A judge asks from it",
-    )
-    engine: (
-        dict[Annotated[str, AfterValidator(OneOf(lambda: plugins("engines")))], dict[str, Any]]
-        | None
-    ) = Field(
-        default=None,
-        min_length=1,
-        description="a cluster that shares matching instead: {ray: {address: auto}}",
-    )
-    gates: dict[str, Any] | None = Field(
-        default=None, description='what numbers must be: {ndcg@10: ">= 0.75"} (docs/comparing.md)'
-    )
-    earlier: LocalPath | None = Field(
-        default=None,
-        description="a result folder, or a file of --save-baseline, that this run is compared with",
-    )
-
-    @property
-    def file(self) -> Path | None:
-        """The config file; None for a config that is none."""
-        return self._context.get("file")
-
-    @field_validator("forbidden")
-    @classmethod
-    def _real_rules(cls, value: Any) -> Any:
+def _retrievers(value: Any) -> dict[str, RetrieverConfig]:
+    """The retrievers by name."""
+    retrievers, errors = {}, list[KragxError]()
+    for name, entry in filled_mapping(value).items():
         try:
-            return value and RuleSet.of(value).source
-        except UsageError as error:
-            raise ValueError(str(error)) from None
+            retrievers[str(name)] = RetrieverConfig.read(entry)
+        except KragxError as error:
+            errors += mistakes_of(error.within(str(name)))
+    if errors:
+        raise refusal(errors)
+    return retrievers
 
-    @model_validator(mode="after")
-    def _options_of_all(self) -> RunConfig:
-        """What is said of all retrievers, for those that say nothing else."""
+
+def _as_text(read: Read) -> Read:
+    """What `read` takes; a text, as a variable's is, means what it would mean in YAML."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, str):
+            with suppress(yaml.YAMLError):
+                value = yaml.safe_load(value)
+        return read(value)
+
+    return plain
+
+
+_number = _as_text(number(lambda share: 0 <= share <= 1, "number from 0 to 1"))
+
+
+def _share(value: Any) -> float:
+    return float(_number(value))
+
+
+def _rules(value: Any) -> Any:
+    return RuleSet.of(value).source if a_mapping(value) else value
+
+
+def _engine(value: Any) -> Any:
+    for name, options in filled_mapping(value).items():
+        with inside(str(name)):
+            OneOf(lambda: plugins("engines"))(name)
+            a_mapping(options)
+    return value
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that `kragx run` does. Relative paths start at the config file's folder.
+
+    Attributes:
+        dataset: the gold set: a path, or a mapping
+        retrievers: what is compared, by name
+        stages: keep what each step of the retrievers' chains returned, and say which one loses the
+            gold (docs/retriever.md)
+        runs: how often each retriever that is asked gets all questions; a question's value is its
+            mean over the runs (docs/comparing.md)
+        match: whether a document holds a gold passage: a method's name, a mapping with method, an
+            import path, or any, all or cascade of several; default: the profile's
+        judge: the LLM that judges for 'llm' (docs/judge.md)
+        matchers: several by name side by side, instead of match
+        facts_match: how context_completeness matches facts; default: as gold
+        relevance_match: the judge of precision_judged; default: match's, else llm
+        metrics: such as ndcg@10 ('kragx metrics' lists them); the first decides the verdict;
+            default: the profile's
+        budget_tokenizer: what a token of a budget (ndcg@500tokens) is; default: unicode
+        profile: whose definitions: kragx, trec, krag, science-qa; default: kragx
+        no_gold: what becomes of questions without gold; default: the profile's
+        forbidden: rules by name that forbid documents by their metadata, beside the gold set's:
+            {tenant: {metadata.tenant: {not: {query: metadata.tenant}}}}; timezone is that of times
+            that say none
+        output: the result folder; without it nothing is written
+        html: write report.html beside them; false leaves it out
+        baseline: the retriever that others are set against; default: the first
+        slices: fields of a query to compare within: query_type, metadata.difficulty; default: those
+            with a few values that repeat
+        statistics: of intervals and tests
+        tuning: of grids: docs/comparing.md
+        max_failed: share of questions that a retriever may fail on and be compared
+        workers: processes that share matching; default: this one alone. A judge asks from it
+        engine: a cluster that shares matching instead: {ray: {address: auto}}
+        gates: what numbers must be: {ndcg@10: ">= 0.75"} (docs/comparing.md)
+        earlier: a result folder, or a file of --save-baseline, that this run is compared with
+        file: the config file; None for a config that is none.
+        secrets: what no text may show that comes of this config.
+    """
+
+    dataset: Annotated[GoldSource, PartOf(GoldSource, short="path", said="the path of a gold set")]
+    retrievers: Annotated[Mapping[str, RetrieverConfig], _retrievers]
+    stages: Annotated[bool, _as_text(a_bool)] = False
+    runs: Annotated[int | None, optional(_as_text(whole(1)))] = None
+    match: Any = None
+    judge: Annotated[Mapping[str, Any] | None, optional(a_mapping)] = None
+    matchers: Annotated[Mapping[str, Any] | None, optional(filled_mapping)] = None
+    facts_match: Any = None
+    relevance_match: Any = None
+    metrics: Annotated[Sequence[str] | None, optional(texts)] = None
+    budget_tokenizer: Any = None
+    profile: Annotated[str | None, optional(a_text)] = None
+    no_gold: Annotated[NoGold | None, optional(one_of(*NO_GOLD))] = None
+    forbidden: Annotated[Mapping[str, Any] | None, optional(_rules)] = None
+    output: Annotated[Path | None, optional(a_path)] = None
+    html: Annotated[bool, _as_text(a_bool)] = True
+    baseline: Annotated[str | None, optional(a_text)] = None
+    slices: Annotated[Sequence[str] | None, optional(texts)] = None
+    statistics: Annotated[Settings, PartOf(Settings, without=["max_failed"])] = field(
+        default_factory=Settings
+    )
+    tuning: Annotated[GridSettings, PartOf(GridSettings)] = field(default_factory=GridSettings)
+    max_failed: Annotated[float, _share] = 0.0
+    workers: Annotated[int | None, optional(_as_text(whole(1)))] = None
+    engine: Annotated[Mapping[str, Mapping[str, Any]] | None, optional(_engine)] = None
+    gates: Annotated[Mapping[str, Any] | None, optional(a_mapping)] = None
+    earlier: Annotated[Path | None, optional(a_path)] = None
+    file: Path | None = None
+    secrets: Secrets = field(default_factory=Secrets)
+
+    def __post_init__(self) -> None:
+        check_options(self)
         if self.match is not None and self.matchers is not None:
-            raise ValueError("give either 'match' or 'matchers'")
+            raise UsageError("give either 'match' or 'matchers'")
         if self.workers is not None and self.engine is not None:
-            raise ValueError(
+            raise UsageError(
                 "give either 'workers' or 'engine' (of ray, 'n' says how many at once)"
             )
-        for name, retriever in self.retrievers.items():
-            # Only where the retriever says nothing itself: the narrower place wins.
-            changes: dict[str, Any] = {}
-            options = retriever.options
-            if self.stages and retriever.factory is not None and "stages" not in options:
-                changes["stages"] = True
-            if self.runs and retriever.is_asked and retriever.runs is None:
-                changes["runs"] = self.runs
-            # The model is frozen and its mapping is not, so the entry is replaced where it stands.
-            self.retrievers[name] = retriever.model_copy(update=changes) if changes else retriever
-        return self
+        retrievers = {name: self._with_common(config) for name, config in self.retrievers.items()}
+        object.__setattr__(self, "retrievers", retrievers)
+        self._check_names()
 
-    @model_validator(mode="after")
-    def _few_and_named_apart(self) -> RunConfig:
+    def _with_common(self, retriever: RetrieverConfig) -> RetrieverConfig:
+        """A retriever with what is said of all, where it says nothing else."""
+        common: dict[str, Any] = {}
+        if self.stages and retriever.class_ is not None:
+            common["stages"] = True
+        if self.runs and retriever.is_asked:
+            common["runs"] = self.runs
+        # The narrower place wins.
+        common = {name: common[name] for name in common if name not in retriever.options}
+        return replace(retriever, options={**retriever.options, **common}) if common else retriever
+
+    def _check_names(self) -> None:
+        """Refuse too many settings, and names that are there twice."""
         # Before any setting is made: a grid of a million would fill the memory by its names.
         axes = {name: config.axes for name, config in self.retrievers.items() if config.axes}
         limit = self.tuning.max_settings
         count = sum(prod(map(len, of_retriever.values())) for of_retriever in axes.values())
         if count > limit:
-            listed = "; ".join(f"{name}: {size(grid)}" for name, grid in axes.items())
-            raise ValueError(
-                message(
-                    "the grids make {n} settings, more than max_settings ({limit}): {listed}; "
-                    "leave values out, or raise tuning.max_settings",
-                    n=count,
-                    limit=limit,
-                    listed=listed,
-                )
+            raise UsageError(
+                "the grids make {n} settings, more than max_settings ({limit}): {listed}; "
+                "leave values out, or raise tuning.max_settings",
+                n=count,
+                limit=limit,
+                listed="; ".join(f"{name}: {size(grid)}" for name, grid in axes.items()),
             )
         # Of runs and not of retrievers: a grid or `runs` may make a name that another one has.
         names = [
@@ -196,21 +217,33 @@ class RunConfig(Model):
         ]
         repeated = next((name for name in names if names.count(name) > 1), None)
         if repeated is not None:
-            raise ValueError(
-                message(
-                    "retrievers: {name!r} would be there twice; give one another name",
-                    name=repeated,
-                )
+            raise UsageError(
+                "{name!r} would be there twice; give one another name",
+                field="retrievers",
+                name=repeated,
             )
-        if self.has_grid and self.baseline is not None and self.baseline not in self.asked:
-            raise ValueError(
-                message(
-                    "baseline: {name!r} is no setting; {hint}",
-                    name=self.baseline,
-                    hint=nearest(self.baseline, self.asked),
-                )
+        if self.baseline is not None and self.baseline not in self.asked:
+            raise UsageError(
+                "{name!r} is no retriever",
+                field="baseline",
+                remedy=nearest(self.baseline, self.asked),
+                name=self.baseline,
             )
-        return self
+
+    def placed(self, here: Path, file: Path | None, secrets: Secrets) -> RunConfig:
+        """With paths from the folder on where its file lies, and what no text may show."""
+        path, corpus = source_at(self.dataset.path, here), source_at(self.dataset.corpus, here)
+        return replace(
+            self,
+            dataset=replace(self.dataset, path=path, corpus=corpus),
+            retrievers={
+                name: retriever.placed(here, secrets) for name, retriever in self.retrievers.items()
+            },
+            output=source_at(self.output, here),
+            earlier=source_at(self.earlier, here),
+            file=file,
+            secrets=secrets,
+        )
 
     @property
     def settings(self) -> dict[str, Setting]:
@@ -293,9 +326,8 @@ class RunConfig(Model):
 
     def resolved(self) -> dict[str, Any]:
         """The config as plain values with every default filled in."""
-        data: dict[str, Any] = self.model_dump(
-            mode="json", by_alias=True, exclude_none=True, exclude=_WHO
-        )
+        data = as_config(self, (*BESIDE, *_WHO))
+        del data["statistics"]["max_failed"]  # which stands beside them
         # What another version would resolve otherwise is written out, lest old folders change.
         data["profile"] = self.resolved_profile.name
         data["metrics"] = self.metric_names
@@ -313,3 +345,7 @@ class RunConfig(Model):
             self.resolved(), allow_unicode=True, sort_keys=False, default_flow_style=None, width=100
         )
         return text
+
+
+KEYS = tuple(config_fields(RunConfig, BESIDE))
+"""What a config may say."""

@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
-
-from pydantic import (
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from typing import Annotated, Any
 
 from kragx.app.config.sections import (
-    LocalPath,
-    Model,
-    SourcePath,
     anchored,
-    checked,
+    as_config,
     config_fields,
     plain_defaults,
-    short_form,
+    source_at,
 )
 from kragx.comparison.tuning import GRID, Setting, read_grid, spread
 from kragx.data import file_names, run_names
 from kragx.evaluation.answers import Asking
 from kragx.evaluation.remote_retrievers import CommandRetriever, HttpRetriever
 from kragx.ground.entry_points import import_path
+from kragx.ground.errors import KragxError, UsageError, inside
+from kragx.ground.options import (
+    MistakesError,
+    a_mapping,
+    a_path,
+    a_text,
+    check_options,
+    made_of,
+    mistakes_in,
+    mistakes_of,
+    optional,
+    refusal,
+    texts,
+    texts_by_name,
+    what_is_said,
+)
 from kragx.ground.plugins import is_import_path
-from kragx.ground.printing import message
+from kragx.ground.secrets import Secrets
 
 
 def files_of(retrievers: Mapping[str, RetrieverConfig]) -> dict[str, list[str]]:
@@ -50,21 +55,36 @@ SERVICES: dict[str, type] = {"http": HttpRetriever, "command": CommandRetriever}
 """What is asked by its fields, which a config gives, by its key there."""
 
 
-def _service(key: str) -> Callable[[Any, ValidationInfo], Any]:
+def _service(key: str) -> Any:
     """Reads the fields of a server or program; whether it is there shows when it is made."""
 
-    def read(value: Any, info: ValidationInfo) -> Any:
+    def read(value: Any) -> dict[str, Any]:
         if key == "command" and isinstance(value, list):
             value = {"command": value}
-        if not isinstance(value, Mapping):
-            return value
-        options = checked(SERVICES[key], value, make=False)
-        if key == "command":
-            folder = info.context["here"]  # type: ignore[index]  # `parse_config` gives it
-            options["cwd"] = str(anchored(options.get("cwd", ""), folder))
+        options = what_is_said(value)
+        if errors := mistakes_in(SERVICES[key], options):
+            raise MistakesError(errors)  # by its path: a single one may be of `command`
         return {**plain_defaults(SERVICES[key]), **options}
 
-    return read
+    return optional(read)
+
+
+def _args(value: Any) -> Any:
+    if GRID in (args := a_mapping(value)):
+        read_grid(args[GRID], {name: option for name, option in args.items() if name != GRID})
+    return args or None
+
+
+def _results(value: Any) -> Any:
+    """The file of one run, or those of several."""
+    if not isinstance(value, list):
+        return a_path(value)
+    if len(value) < 2:
+        raise UsageError("a path, or a list of those of several runs is expected")
+    for place, path in enumerate(value):
+        with inside(f"[{place}]"):
+            a_path(path)
+    return value
 
 
 GIVEN_BY_US = ("mask", "known", "on_answer", "callbacks")
@@ -72,6 +92,12 @@ GIVEN_BY_US = ("mask", "known", "on_answer", "callbacks")
 
 ASKING = tuple(config_fields(Asking, GIVEN_BY_US))
 """How a retriever is asked: each field is a key of its part of the config."""
+
+_DEFAULTS = {
+    name: default
+    for name, default in plain_defaults(Asking, GIVEN_BY_US).items()
+    if name not in ("stages", "runs")  # as for all retrievers
+}
 
 _OF_CLASS = (
     *("args", "callbacks", "input", "stages"),
@@ -81,102 +107,102 @@ _OF_CLASS = (
 
 _SOURCES = ("class", "http", "command", "results", "run")
 
+BESIDE = ("options", "secrets")
+"""Fields of `RetrieverConfig` that are no keys of a config."""
 
-class RetrieverConfig(Model):
+
+@dataclass(frozen=True)
+class RetrieverConfig:
     """One retriever: a class or function by import path, a server, a program, or a file.
 
-    How it is asked, the fields of `Asking`, stands beside: `options`.
+    Attributes:
+        class_: import path 'package.module:name' of a class or a function that makes a retriever,
+            or of a function from a question to documents
+        args: arguments of class or function; ${NAME} in them is an environment variable; grid:
+            {name: [values]} among them makes a setting of each combination
+        http: a server that is asked over HTTP, instead of a class
+        command: a program, instead of a class: ["./search", "--k", "10"]
+        results: a results file, instead of a class; of Parquet also as of dataset.path; a list: of
+            each of several runs over the same questions
+        columns: of a table under results: for each field the column that holds it
+        run: a TREC run (also .gz), instead of a class
+        callbacks: LangChain callback handlers by import path
+        fingerprint: what answers depend on and kragx cannot see, as the version of an index on a
+            server: while it stays the same, an interrupted run goes on; ${NAME} in it is an
+            environment variable
+        options: how it is asked, as far as that is said or has a default: fields of `Asking`.
+        secrets: what no text may show that comes of its config.
     """
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow", frozen=True)
+    class_: Annotated[str | None, optional(a_text)] = None
+    args: Annotated[Mapping[str, Any] | None, optional(_args)] = None
+    http: Annotated[Mapping[str, Any] | None, _service("http")] = None
+    command: Annotated[Mapping[str, Any] | None, _service("command")] = None
+    results: Annotated[str | Path | Sequence[str | Path] | None, optional(_results)] = None
+    columns: Annotated[Mapping[str, str] | None, optional(texts_by_name)] = None
+    run: Annotated[Path | None, optional(a_path)] = None
+    callbacks: Annotated[Sequence[str] | None, optional(texts)] = None
+    fingerprint: Any = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    secrets: Secrets = field(default_factory=Secrets)
 
-    factory: str | None = Field(
-        default=None,
-        alias="class",
-        description="import path 'package.module:name' of a class or a function that makes a "
-        "retriever, or of a function from a question to documents",
-    )
-    args: dict[str, Any] | None = Field(
-        default=None,
-        description="arguments of class or function; ${NAME} in them is an environment variable; "
-        "grid: {name: [values]} among them makes a setting of each combination",
-    )
-    http: Annotated[dict[str, Any], BeforeValidator(_service("http"))] | None = Field(
-        default=None, description="a server that is asked over HTTP, instead of a class"
-    )
-    command: Annotated[dict[str, Any], BeforeValidator(_service("command"))] | None = Field(
-        default=None, description='a program, instead of a class: ["./search", "--k", "10"]'
-    )
-    results: SourcePath | Annotated[list[SourcePath], Field(min_length=2)] | None = Field(
-        default=None,
-        description="a results file, instead of a class; of Parquet also as of dataset.path; a "
-        "list: of each of several runs over the same questions",
-    )
-    columns: dict[str, str] | None = Field(
-        default=None,
-        description="of a table under results: for each field the column that holds it",
-    )
-    run: LocalPath | None = Field(
-        default=None, description="a TREC run (also .gz), instead of a class"
-    )
-    callbacks: list[str] | None = Field(
-        default=None, description="LangChain callback handlers by import path"
-    )
-    fingerprint: Any = Field(
-        default=None,
-        description="what answers depend on and kragx cannot see, as the version of an index on a "
-        "server: while it stays the same, an interrupted run goes on; ${NAME} in it is an "
-        "environment variable",
-    )
-
-    @model_validator(mode="before")
     @classmethod
-    def _known_keys(cls, value: Any) -> Any:
-        """Checks how it is asked; what stands empty is left out."""
-        if not isinstance(value, Mapping):
+    def read(cls, value: Any) -> RetrieverConfig:
+        """Of what stands in a config: a mapping, an import path, or the path of a results file.
+
+        Raises:
+            UsageError: naming each mistake.
+        """
+        if isinstance(value, cls):
             return value
-        given = checked(Asking, value, without=GIVEN_BY_US, also=cls.keys(), make=False)
-        checked(Asking, {key: entry for key, entry in given.items() if key in ASKING})
-        is_asked = not {"results", "run"} & given.keys()
-        return {**(_DEFAULTS if is_asked else {}), **given}
+        if isinstance(value, str):
+            value = {source_of(value): value}
+        entries = what_is_said(value)
+        keys = {name: entry for name, entry in entries.items() if name in KEYS}
+        errors = mistakes_in(cls, keys, BESIDE)
+        try:
+            made_of(Asking, entries, GIVEN_BY_US, also=KEYS)
+        except KragxError as error:
+            errors = [*mistakes_of(error), *errors]
+        if errors:
+            raise refusal(errors)
+        options = {name: entry for name, entry in entries.items() if name in ASKING}
+        is_asked = not {"results", "run"} & keys.keys()
+        keys = {KEYS[name]: entry for name, entry in keys.items()}
+        return cls(**keys, options={**(_DEFAULTS if is_asked else {}), **options})
 
-    @field_validator("args")
-    @classmethod
-    def _empty_is_none(cls, value: Any) -> Any:
-        if GRID in (value or {}):
-            read_grid(value[GRID], {key: value[key] for key in value if key != GRID})
-        return value or None
-
-    @model_validator(mode="after")
-    def _one_source(self) -> RetrieverConfig:
-        given = self.model_dump(by_alias=True, exclude_none=True)
-        sources = [name for name in _SOURCES if name in given]
+    def __post_init__(self) -> None:
+        check_options(self)
+        said = what_is_said({key: getattr(self, name) for key, name in KEYS.items()})
+        said |= self.options
+        sources = [name for name in _SOURCES if name in said]
         if len(sources) != 1:
-            raise ValueError(message("give either 'class', 'http', 'command', 'results' or 'run'"))
+            raise UsageError("give either 'class', 'http', 'command', 'results' or 'run'")
         (source,) = sources
         if self.columns and self.results is None:
-            raise ValueError(message("'columns' belongs to 'results'"))
-        misplaced = next((name for name in _OF_CLASS if given.get(name)), None)
+            raise UsageError("'columns' belongs to 'results'")
+        misplaced = next((name for name in _OF_CLASS if said.get(name)), None)
         if not self.is_asked:
             # A default that is spelt out does no harm.
-            beside = [name for name in given if name not in (source, "columns")]
-            misplaced = next((n for n in beside if given[n] != _DEFAULTS.get(n)), None)
-        if self.factory is None and misplaced is not None:
-            raise ValueError(
-                message(
-                    "{name!r} belongs to 'class'; {source!r} takes none",
-                    name=misplaced,
-                    source=source,
-                )
+            others = {k: v for k, v in said.items() if k not in (source, "columns")}
+            misplaced = next((k for k, v in others.items() if v != _DEFAULTS.get(k)), None)
+        if self.class_ is None and misplaced is not None:
+            raise UsageError(
+                "{name!r} belongs to 'class'; {source!r} takes none", name=misplaced, source=source
             )
-        return self
+
+    def placed(self, here: Path, secrets: Secrets) -> RetrieverConfig:
+        """With paths from the folder on where its config lies, and what no text may show."""
+        command = self.command
+        if command is not None:
+            command = {**command, "cwd": str(anchored(command.get("cwd", ""), here))}
+        files = {"results": source_at(self.results, here), "run": source_at(self.run, here)}
+        return replace(self, **files, command=command, secrets=secrets)
 
     @property
-    def options(self) -> dict[str, Any]:
-        """How it is asked, as far as that is said or has a default: fields of `Asking`."""
-        return {
-            name: value for name, value in (self.model_extra or {}).items() if value is not None
-        }
+    def as_config(self) -> dict[str, Any]:
+        """What its part of a config says, as plain values."""
+        return {**as_config(self, BESIDE), **self.options}
 
     @property
     def runs(self) -> int | None:
@@ -190,7 +216,7 @@ class RetrieverConfig(Model):
     @property
     def files(self) -> list[str | Path]:
         """The files that say what it has answered in each of its runs; none if it is asked."""
-        source = self.results if self.run is None else self.run
+        source: Any = self.results if self.run is None else self.run
         return [] if source is None else source if isinstance(source, list) else [source]
 
     @property
@@ -208,7 +234,7 @@ class RetrieverConfig(Model):
         return {
             self.secrets.mask(setting.name): (
                 setting,
-                self.model_copy(update={"args": args}) if setting.values else self,
+                replace(self, args=args) if setting.values else self,
             )
             for setting, args in spread(self.args or {}, name)
         }
@@ -216,23 +242,10 @@ class RetrieverConfig(Model):
     @property
     def settings(self) -> dict[str, Any]:
         """What a result records of how its retriever was asked; variables stay names."""
-        data = self.model_dump(mode="json", by_alias=True, exclude_none=True)
-        args: dict[str, Any] = {} if self.factory is None else {"args": {}}
+        args: dict[str, Any] = {} if self.class_ is None else {"args": {}}
+        data = self.as_config
         return {**args, **self.secrets.masked(data)} if self.is_asked else data
 
 
-_DEFAULTS = {
-    name: default
-    for name, default in plain_defaults(Asking, GIVEN_BY_US).items()
-    if name not in ("stages", "runs")  # as for all retrievers
-}
-
-
-Retriever = Annotated[
-    RetrieverConfig,
-    short_form(
-        lambda source: {source_of(source): source},
-        RetrieverConfig,
-        "an import path, or the path of a results file",
-    ),
-]
+KEYS = {name.removesuffix("_"): name for name in config_fields(RetrieverConfig, BESIDE)}
+"""By key of a config the field that it is, of all but `ASKING`."""

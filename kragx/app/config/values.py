@@ -11,7 +11,8 @@ import yaml
 from kragx.app.config.retrievers import source_of
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.ground.errors import UsageError, shorten
-from kragx.ground.plugins import FromVariable, variables, with_variables
+from kragx.ground.plugins import FromVariable, each_text, variables, with_variables
+from kragx.ground.secrets import texts_in
 
 
 def override(raw: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
@@ -74,10 +75,11 @@ def _long_form(value: Any, parents: Sequence[str]) -> Any:
 FACTS, RELEVANCE = "", " "
 """Under these names stand the matchers of facts and of judged relevance."""
 
-# Whose ``args`` keep variables as they are until they are used, so that no result holds a secret;
-# so do the keys below.
-_LATE = ("retrievers.", "judge", "match", "facts_match", "relevance_match")
-_LATE_KEYS = {"args", "fingerprint", "extra_body", "headers", "http", "command"}
+# What keeps variables as they are until they are used, so that no result holds a secret.
+_LATE = re.compile(
+    r"(?:retrievers\.|judge|match|facts_match|relevance_match).*"
+    r"\.(?:args|fingerprint|extra_body|headers|http|command)(?:[.\[]|$)"
+)
 
 
 def fill(
@@ -100,37 +102,24 @@ def fill(
         keep: leave those that are not set as they are; else nothing stands in their place.
     """
 
-    def replacement(variable: re.Match[str]) -> str:
-        name = variable[1]
-        if name == "here":
-            return str(folder)
-        if name not in os.environ:
-            unset.append(
-                UsageError("the environment variable {name!r} is not set", field=path, name=name)
-            )
-        return variable[0] if late else os.environ.get(name, variable[0] if keep else "")
-
-    match value:
-        case str():
-            return with_variables(value, replacement)
-        case list():
-            return [
-                fill(item, folder, f"{path}[{position}]", unset, late=late, keep=keep)
-                for position, item in enumerate(value)
-            ]
-        case dict():
-            return {
-                key: fill(
-                    item,
-                    folder,
-                    f"{path}.{key}".lstrip("."),
-                    unset,
-                    late=late or (key in _LATE_KEYS and path.startswith(_LATE)),
-                    keep=keep,
+    def read(text: str, place: str, _: str) -> str:
+        def replacement(variable: re.Match[str]) -> str:
+            name = variable[1]
+            if name == "here":
+                return str(folder)
+            if name not in os.environ:
+                unset.append(
+                    UsageError(
+                        "the environment variable {name!r} is not set", field=place, name=name
+                    )
                 )
-                for key, item in value.items()
-            }
-    return value
+            if late or _LATE.match(place):
+                return variable[0]
+            return os.environ.get(name, variable[0] if keep else "")
+
+        return with_variables(text, replacement)
+
+    return each_text(value, read, path)
 
 
 def filled(value: Any, *, keep: bool = False) -> Any:
@@ -138,25 +127,15 @@ def filled(value: Any, *, keep: bool = False) -> Any:
 
     Texts that came of variables are told apart from others (`FromVariable`).
     """
-    match value:
-        case str():
-            # Such a text is masked wherever it turns up, and hashed where it is a key.
-            text = fill(value, Path(), "args", [], keep=keep)
-            return FromVariable(text, value) if variables_in(value) else text
-        case list():
-            return [filled(entry, keep=keep) for entry in value]
-        case dict():
-            return {key: filled(entry, keep=keep) for key, entry in value.items()}
-    return value
+
+    def read(text: str, *_: str) -> str:
+        # Such a text is masked wherever it turns up, and hashed where it is a key.
+        new = fill(text, Path(), "args", [], keep=keep)
+        return FromVariable(new, text) if variables(text) else text
+
+    return each_text(value, read)
 
 
 def variables_in(value: Any) -> set[str]:
     """The environment variables that stand in a value which was read with `late`."""
-    match value:
-        case str():
-            return set(variables(value))
-        case list():
-            return set().union(*map(variables_in, value))
-        case dict():
-            return set().union(*map(variables_in, value.values()))
-    return set()
+    return {name for _, _, text in texts_in(value) for name in variables(text)}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from kragx.app.config import RunConfig, files_of, load
 from kragx.app.result_folder.atomic_folder import (
@@ -35,7 +35,7 @@ from kragx.data.source import name_of
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.part_tables import SUMMARY
 from kragx.ground.errors import DataError, KragxError, UntrustedError
-from kragx.report.record import Record
+from kragx.report.record import Past, Record
 
 BASELINE_VERSION = 1
 
@@ -61,13 +61,6 @@ class Content:
     dataset: GoldDataset
     runs: Mapping[str, Run]
     corpus: Corpus
-
-
-class Earlier(NamedTuple):
-    """The results of an earlier run, and how that came about, if it is recorded."""
-
-    results: Results
-    record: Record | None
 
 
 @dataclass(frozen=True)
@@ -115,8 +108,8 @@ class Opened:
     def config(self, max_failed: float | None = None) -> RunConfig:
         """The config, with another tolerance of failures if one is named."""
         config = load(self.path("config.yaml"), needs_env=False, trust=self.trust)
-        changed = {} if max_failed is None else {"max_failed": max_failed}
-        return config.model_copy(update=changed)
+        changed: dict[str, Any] = {} if max_failed is None else {"max_failed": max_failed}
+        return replace(config, **changed)
 
     def contents(self, max_failed: float | None = None) -> Content:
         """Its config, its gold set, what each retriever returned, and what belongs to that."""
@@ -140,7 +133,7 @@ class Opened:
             corpus = source.corpus
         return Content(config, dataset, runs, as_corpus(corpus))
 
-    def earlier(self, config: RunConfig) -> Earlier | None:
+    def earlier(self, config: RunConfig) -> Past | None:
         """The results that the run was compared with; None without any.
 
         Raises:
@@ -152,7 +145,7 @@ class Opened:
             return read_earlier(config.earlier, trust=True)
         if BASELINE in self.manifest:
             kept_results, record = read_baseline(self.path(BASELINE))
-            return Earlier(replace(kept_results, name=str(config.earlier)), record)
+            return Past(replace(kept_results, name=str(config.earlier)), record)
         # A path of a stranger's folder is not followed: it might lead to anything of the reader's.
         if not self.manifest.keys() >= {*EARLIER}:
             raise UntrustedError(
@@ -161,7 +154,7 @@ class Opened:
         path, gold = map(self.path, EARLIER)
         before = replace(self, report=read_object(path, "report"))
         results = Results.read(str(config.earlier), before.report, read_gold(gold))
-        return Earlier(results, before.record)
+        return Past(results, before.record)
 
     def as_read(self, evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
         """With what was counted while the sources were read, which their copies do not show."""
@@ -208,12 +201,12 @@ def read_baseline(path: Path) -> tuple[Results, Record | None]:
         return Results.read(str(path), report), _record_of(value)
 
 
-def read_earlier(folder: Path, *, trust: bool = False) -> Earlier:
+def read_earlier(folder: Path, *, trust: bool = False) -> Past:
     """The results of an earlier run: its folder, as `opened`, or a baseline made of it."""
     if folder.suffix == ".json" and not folder.is_dir():
-        return Earlier(*read_baseline(folder))
+        return Past(*read_baseline(folder))
     with opened(folder, trust=trust) as content:
-        return Earlier(content.results, content.record)
+        return Past(content.results, content.record)
 
 
 @contextmanager

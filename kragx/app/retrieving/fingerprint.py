@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import sysconfig
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from importlib.metadata import version
@@ -16,17 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from kragx.app.config import RetrieverConfig, filled, variables_in
+from kragx.app.config.retrievers import SERVICES
 from kragx.ground.entry_points import import_path
 from kragx.ground.plugins import is_import_path
 from kragx.ground.secrets import texts_in
 from kragx.report.record import UNFINISHED, holds_results
 
-UNRELATED: dict[str, Any] = {
-    **dict.fromkeys(("timeout", "retries", "on_error", "runs"), True),
-    "http": {"timeout", "retries"},
-    "command": {"timeout"},
-}
-"""Options of a retriever on which no answer depends that it has given."""
+UNRELATED = {"timeout", "retries", "on_error", "runs"}
+"""Options of a retriever, a server or a program on which no answer depends that it has given."""
 
 MOST_FILES = 100_000
 """So many files are looked at: a path may be that of a home."""
@@ -55,8 +52,8 @@ class Fingerprints:
 
     def of(self, config: RetrieverConfig) -> Parts:
         """The state of all that the answers of a retriever depend on, as far as it can be seen."""
-        dumped = config.model_dump(mode="json", by_alias=True, exclude=UNRELATED)
-        options = {name: value for name, value in dumped.items() if value is not None}
+        options = _related(config.as_config)
+        options |= {key: _related(options[key]) for key in SERVICES if key in options}
         parts = {name: state_of(value) for name, value in options.items()}
         if names := sorted(variables_in(options)):
             # One hash of them all: each by itself might be found by trying.
@@ -72,9 +69,9 @@ class Fingerprints:
         A module is imported once: an edit that comes while another retriever is asked changes no
         answer of this run.
         """
-        dumped = config.model_dump(mode="json", include={"factory", "args", "callbacks"})
         parts: Parts = {}
-        paths = (import_path("retrievers", text) for _, _, text in texts_in(dumped))
+        named = [config.class_, config.args, config.callbacks]
+        paths = (import_path("retrievers", text) for _, _, text in texts_in(named))
         for path in filter(is_import_path, paths):
             top = re.split(r"[.:]", path, maxsplit=1)[0]
             if top not in self._of_code:
@@ -124,6 +121,10 @@ class Fingerprints:
             or os.path.realpath(path) in self._written
             or holds_results(path)
         )
+
+
+def _related(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: option for name, option in options.items() if name not in UNRELATED}
 
 
 def _walk(top: Path, is_left: Callable[[Path], bool], ending: str = "") -> Iterator[Path]:

@@ -10,7 +10,7 @@ from math import prod
 from typing import Annotated, Any
 
 from kragx.ground.errors import UsageError, shorten
-from kragx.ground.options import check_options, fitting, is_text, optional, whole
+from kragx.ground.options import a_text, check_options, optional, whole
 from kragx.ground.printing import joined, message
 
 GRID = "grid"
@@ -29,7 +29,7 @@ class GridSettings:
         max_settings: of all grids together; more are an error
     """
 
-    metric: Annotated[str | None, optional(fitting(is_text, "a text is expected ({!r})"))] = None
+    metric: Annotated[str | None, optional(a_text)] = None
     max_settings: Annotated[int, whole(1)] = MAX_SETTINGS
 
     def __post_init__(self) -> None:

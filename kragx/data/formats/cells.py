@@ -115,10 +115,10 @@ def json_cell(text: str, remedy: str = "") -> Any:
             raise
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             continue
-    raise DataError(
+    problem = message(
         "looks like a list but is none: {text!r}"
         if text.startswith("[")
         else "JSON is expected, not {text!r}",
-        remedy=remedy,
         text=text[:40],
     )
+    raise DataError(problem, remedy=remedy)

@@ -20,7 +20,7 @@ from weakref import finalize
 from kragx.data import Doc
 from kragx.evaluation.answers import QUOTED, AnswerPaths
 from kragx.ground.errors import DataError, KragxError, RetrieverError, UsageError, shorten
-from kragx.ground.options import check_options, fitting, optional, some_seconds
+from kragx.ground.options import check_options, optional, some_seconds, texts_by_name
 from kragx.ground.printing import message
 from kragx.ground.secrets import Secrets
 
@@ -45,14 +45,6 @@ def _command(value: Any) -> Any:
             message("a list of texts is expected, not {value}", value=shorten(value)), remedy=remedy
         )
     return tuple(value)
-
-
-_ENVIRONMENT = fitting(
-    lambda value: (
-        isinstance(value, Mapping) and all(isinstance(text, str) for text in value.values())
-    ),
-    "a mapping of names to texts is expected, not {!r}",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +79,7 @@ class CommandRetriever:
 
     command: Annotated[Sequence[str], _command]
     cwd: str | Path | None = None
-    env: Annotated[Mapping[str, str] | None, optional(_ENVIRONMENT)] = field(
+    env: Annotated[Mapping[str, str] | None, optional(texts_by_name)] = field(
         default=None, repr=False
     )
     timeout: Annotated[float, some_seconds] = 300.0

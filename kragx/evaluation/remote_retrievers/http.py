@@ -14,8 +14,8 @@ from kragx.evaluation.answers import QUOTED, AnswerPaths, quoted
 from kragx.ground.errors import DataError, RetrieverError, UsageError
 from kragx.ground.event_loop import run_on_loop, run_sync
 from kragx.ground.options import (
+    a_mapping,
     check_options,
-    fitting,
     is_text,
     one_of,
     optional,
@@ -51,12 +51,6 @@ def _address(value: Any) -> Any:
             "{value!r} is no address", remedy="it begins with http:// or https://", value=value
         )
     return value
-
-
-_TEXTS = fitting(
-    lambda value: isinstance(value, Mapping),
-    "a mapping of names to values is expected, not {!r}",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +99,8 @@ class HttpRetriever(AnswerPaths):
         Literal["GET", "POST", "PUT"] | None, optional(one_of("GET", "POST", "PUT"))
     ] = None
     json: Any = None
-    params: Annotated[Mapping[str, Any] | None, optional(_TEXTS)] = field(default=None)
-    headers: Annotated[Mapping[str, str] | None, optional(_TEXTS)] = field(default=None)
+    params: Annotated[Mapping[str, Any] | None, optional(a_mapping)] = field(default=None)
+    headers: Annotated[Mapping[str, str] | None, optional(a_mapping)] = field(default=None)
     timeout: Annotated[float, some_seconds] = 30.0
     retries: Annotated[int, whole(0, 20)] = 3
     _clients: WeakKeyDictionary[Any, Any] = field(default_factory=WeakKeyDictionary, init=False)

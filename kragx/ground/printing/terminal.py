@@ -22,7 +22,7 @@ WIDTH = 200
 """Columns of text that goes to no terminal, so that no table is cut in a pipe or CI log."""
 
 
-def console(*, stderr: bool = False) -> Console:
+def console() -> Console:
     """A console that never cuts a table in a pipe or CI log, and obeys COLUMNS and NO_COLOR."""
     from rich.console import Console
 
@@ -30,10 +30,9 @@ def console(*, stderr: bool = False) -> Console:
         def on_broken_pipe(self) -> None:
             raise  # noqa: PLE0704  # rich calls this while it handles the error; it is ours
 
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() or "COLUMNS" in os.environ else WIDTH
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH
     # A notebook would get tables as displays of their own, apart from the lines around them.
-    return Pipe(stderr=stderr, width=width, highlight=False, soft_wrap=False, force_jupyter=False)
+    return Pipe(width=width, highlight=False, soft_wrap=False, force_jupyter=False)
 
 
 def put(text: str) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from typing import Any
@@ -42,6 +41,9 @@ class OpenedQuestions:
         metadata: numbers what documents carry beside their texts.
         by_id: the texts of gold that is named by its id alone.
         sources: how much is kept, and who decided.
+
+    Attributes:
+        members: ``[name, accept, reject]`` of the members of each combination that were asked.
     """
 
     def __init__(
@@ -55,11 +57,12 @@ class OpenedQuestions:
         self._grid, self._texts, self._by_id, self._sources = grid, texts, by_id, sources
         self._metadata = metadata
         self.n_docs_left_out: int = 0
-        self._decisions = {
-            match: Decisions(matcher)
+        combinations = {
+            match: matcher
             for match, matcher in sources.matchers.items()
             if match in grid.cells and matcher.members
         }
+        members: dict[str, Members] = {match: {} for match in combinations}
         evidence_of = {id(cell): cell.evaluation.evidence for cell in grid}
         # By row how far a retriever's documents hold each fact, where a metric asked.
         self._held = {
@@ -70,15 +73,13 @@ class OpenedQuestions:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MatchWarning)  # evaluate says them
             self._decided = {
-                id(cell): dict(enumerate(decisions.of(cell.lists or ())))
-                for match, decisions in self._decisions.items()
+                id(cell): dict(enumerate(decided(matcher, cell.lists or (), members[match])))
+                for match, matcher in combinations.items()
                 for cell in grid.cells[match].values()
             }
-
-    @property
-    def members(self) -> dict[str, list[list[Any]]]:
-        """The members of each combination, by the matcher's name; see `Decisions.members`."""
-        return {match: decisions.members for match, decisions in self._decisions.items()}
+        self.members: dict[str, list[list[Any]]] = {
+            match: [*map(list, of_match)] for match, of_match in members.items()
+        }
 
     def blocks(self, queries: Sequence[Query]) -> Iterator[list[dict[str, Any]]]:
         """The questions, some at a time."""
@@ -93,7 +94,7 @@ class OpenedQuestions:
             for cell in self._grid
             if (row := cell.rows[position]) is not None
         }
-        pairs = {cell: () if came is None else came.pairs for cell, came in searches.items()}
+        pairs = {cell: () if came is None else came[2] for cell, came in searches.items()}
         searching = any(searches.values())
         return {
             "gold": list(map(self._gold, query.gold)),
@@ -144,9 +145,7 @@ class OpenedQuestions:
         row = cell.rows[position]
         return list(map(self._gold, cell.golds[row])) if cell.pooled and row is not None else None
 
-    def _runs(
-        self, position: int, searches: Mapping[int, QuestionSearches | None]
-    ) -> dict[str, Any]:
+    def _runs(self, position: int, searches: Mapping[int, Any]) -> dict[str, Any]:
         """What each retriever returned; the same for every matcher, so the first one will do."""
         runs: dict[str, Any] = {}
         for cell in self._grid:
@@ -161,17 +160,13 @@ class OpenedQuestions:
                 "docs": list(map(self._doc, docs, repeated)),
                 "n": len(ranked.docs),
                 "error": ranked.error,
-                **self._searches(searches[id(cell)]),
             }
+            # The searches behind the list, where it made several.
+            if (came := searches[id(cell)]) is not None:
+                distinct, about, _ = came
+                rows = [self._doc(doc, repeated=False) for doc in distinct]
+                runs[name]["searches"] = {"docs": rows, **about}
         return runs
-
-    def _searches(self, searches: QuestionSearches | None) -> dict[str, Any]:
-        """The searches behind a retriever's list, where it made several, and their documents."""
-        if searches is None:
-            return {}
-        docs = [self._doc(doc, repeated=False) for doc in searches.docs]
-        matched = {} if searches.is_matched else {"unmatched": 1}
-        return {"searches": {"docs": docs, "list": searches.rows, "read": searches.read, **matched}}
 
     def _doc(self, doc: Doc, repeated: bool) -> list[Any]:
         about = self._metadata.number(shown_metadata(doc.metadata) if doc.metadata else None)
@@ -243,32 +238,23 @@ def _facts(query: Query) -> list[list[Any]]:
         return []
 
 
-@dataclass(frozen=True)
-class QuestionSearches:
-    """What somebody searched for one question.
-
-    Attributes:
-        docs: the distinct documents that came, by search and rank.
-        rows: ``[words, tool, step, lane, seconds, tokens, error, measured, documents, how many
-            came]`` of each search; documents are numbers among those.
-        read: numbers of what was read, -1 for what is not shown; None where nobody says.
-        is_matched: whether it is known what of that is gold: not of a question that failed.
-        pairs: document, gold item and score of each pair with a score above 0, one after the other.
-    """
-
-    docs: Sequence[Doc]
-    rows: Sequence[Sequence[Any]]
-    read: Sequence[int] | None
-    is_matched: bool
-    pairs: Sequence[float | None]
+Pairs = list[float | None]
+"""Document, gold item and score of each pair with a score above 0, one after the other."""
 
 
-def searched(cell: RunCell, row: int) -> QuestionSearches | None:
+def searched(cell: RunCell, row: int) -> tuple[list[Doc], dict[str, Any], Pairs] | None:
     """The searches of a row; None where a retriever gave a list alone.
 
     Args:
         cell: the retriever.
         row: which question.
+
+    Returns:
+        The distinct documents that came, by search and rank; then what the page has of searches:
+        in ``list`` ``[words, tool, step, lane, seconds, tokens, error, measured, documents, how
+        many came]`` of each, with documents as numbers, in ``read`` those that were read, -1 for
+        what is not shown, or None where nobody says, and ``unmatched`` of a question that failed,
+        of which it is not known what is gold; then the pairs.
     """
     evaluation = cell.evaluation
     query_id = evaluation.query_ids[row]
@@ -296,7 +282,7 @@ def searched(cell: RunCell, row: int) -> QuestionSearches | None:
     ]
     read = answer.of("read") if answer.error is None else None
     read_numbers = [numbers.get((doc.id, doc.text), -1) for doc in read or ()]
-    pairs: list[float | None] = []
+    pairs: Pairs = []
     number_of = {place: number for number, (_, place) in enumerate(first.values())}
     if evaluation.searches is not None:
         table = evaluation.searches.table
@@ -307,8 +293,8 @@ def searched(cell: RunCell, row: int) -> QuestionSearches | None:
                 score = rounded_score(float(table.pair_score[pair]), table.threshold)
                 pairs += [number_of[place], gold, score]
     docs = [doc for doc, _ in first.values()]
-    shown_as_read = None if read is None else read_numbers
-    return QuestionSearches(docs, rows, shown_as_read, None not in number_of, pairs)
+    about = {"list": rows, "read": None if read is None else read_numbers}
+    return docs, about | ({"unmatched": 1} if None in number_of else {}), pairs
 
 
 _LETTERS = {"match": "m", "no match": "n", "open": "o", "unknown": "u"}
@@ -321,37 +307,27 @@ unknown.
 """
 
 
-class Decisions:
-    """The decisions of one combination, and a number for each of its members.
+Members = dict[tuple[str, float | None, float | None], int]
+"""``[name, accept, reject]`` of each member of a combination that was asked, with its number."""
+
+
+def decided(
+    matcher: BaseMatcher, lists: Iterable[RankedList], members: Members
+) -> Iterator[list[Decision]]:
+    """For each list the pairs for which any member of a combination found something.
 
     Args:
         matcher: the combination; its judges answer from their store.
+        lists: what was retrieved.
+        members: is given a number for each member.
     """
 
-    def __init__(self, matcher: BaseMatcher) -> None:
-        self._matcher = matcher
-        self._members: dict[tuple[str, float | None, float | None], int] = {}
-
-    @property
-    def members(self) -> list[list[Any]]:
-        """``[name, accept, reject]`` of each member that was asked, by number."""
-        return list(map(list, self._members))
-
-    def of(self, lists: Iterable[RankedList]) -> Iterator[list[Decision]]:
-        """For each list the pairs for which any member found something."""
-        items = (MatchItem(ranked.query, ranked.docs[:MOST_DOCS]) for ranked in lists)
-        for reasons in decisions(self._matcher, items):
-            yield [
-                [*pair, _LETTERS[reason.verdict], *self._steps(reason, decides=True)]
-                for pair, reason in reasons.items()
-            ]
-
-    def _steps(self, reason: Reason, *, decides: bool) -> Iterator[list[Any]]:
+    def steps(reason: Reason, *, decides: bool) -> Iterator[list[Any]]:
         for part in reason.parts:
             rests_on_it = decides and part.decides
             # Of nested combinations the page shows the members that gave a score.
             if part.parts:
-                yield from self._steps(part, decides=rests_on_it)
+                yield from steps(part, decides=rests_on_it)
                 continue
             score = part.score
             for limit in (part.accept, part.reject):
@@ -359,8 +335,15 @@ class Decisions:
                     score = rounded_score(score, limit)
             member = (member_label(part.settings), part.accept, part.reject)
             # Members recur in every pair: a number is shorter than their names.
-            number = self._members.setdefault(member, len(self._members))
+            number = members.setdefault(member, len(members))
             yield [number, score, _LETTERS[part.verdict], int(rests_on_it)]
+
+    items = (MatchItem(ranked.query, ranked.docs[:MOST_DOCS]) for ranked in lists)
+    for reasons in decisions(matcher, items):
+        yield [
+            [*pair, _LETTERS[reason.verdict], *steps(reason, decides=True)]
+            for pair, reason in reasons.items()
+        ]
 
 
 def member_label(settings: Mapping[str, Any]) -> str:

@@ -1,24 +1,36 @@
 """The folder of a workshop: its settings (workshop.yaml), its corpus, its database."""
 
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
-
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
+from typing import Annotated, Any, Literal, Self
 
 from kragx.data import as_corpus
 from kragx.data.corpus import Corpus
 from kragx.data.databases import Address
 from kragx.data.documents import Doc
 from kragx.data.formats.jsonl import read_text
+from kragx.data.gold_source import read_targets
 from kragx.data.rules import RuleSet
-from kragx.data.validation import target_problems
 from kragx.data.yaml_text import yaml_mapping
-from kragx.ground.errors import ConfigError, DataError, UsageError, nearest
+from kragx.ground.errors import ConfigError, DataError, UsageError, shorten
+from kragx.ground.options import (
+    a_mapping,
+    a_path,
+    a_text,
+    check_options,
+    made_of,
+    mistakes_of,
+    number,
+    optional,
+    texts_by_name,
+    what_is_said,
+    whole,
+)
 from kragx.ground.plugins import with_variables
 from kragx.ground.printing import message
 from kragx.workshop.folder.places import place_of
@@ -76,34 +88,34 @@ class Documents(Mapping[str, Doc]):
 Language = Literal["ko", "en"]
 
 
-def _anchored(path: Path, info: ValidationInfo) -> Path:
-    folder: Path = (info.context or {})["here"]
-    return Path(os.path.normpath(folder / path.expanduser()))
-
-
-_LocalPath = Annotated[Path, AfterValidator(_anchored)]
-
-
-def _real_targets(value: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
-    if problems := "; ".join(target_problems(value)):
-        raise ValueError(problems)
+def _name(value: Any) -> Any:
+    if not 1 <= len(a_text(value)) <= 200:
+        raise UsageError("1 to 200 characters are expected ({value})", value=shorten(value))
     return value
 
 
-def _real_rules(value: dict[str, Any]) -> dict[str, Any]:
-    try:
-        return dict(RuleSet.of(value).source or {}) if value else {}
-    except UsageError as error:
-        raise ValueError(str(error)) from None
-
-
-def _real_scale(value: dict[int, str]) -> dict[int, str]:
-    if sorted(value) != list(range(len(value))) or not 2 <= len(value) <= 10:
-        raise ValueError("grades are 0, 1, 2, ..., 2 to 10 of them, each with its words")
+def _schema(value: Any) -> Any:
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", a_text(value)):
+        raise UsageError("{value!r} is no name of a schema", value=value)
     return value
 
 
-class WorkshopSettings(BaseModel):
+def _rules(value: Any) -> dict[str, Any]:
+    return dict(RuleSet.of(value).source or {}) if a_mapping(value) else {}
+
+
+def _scale(value: Any) -> Any:
+    words = {str(grade): text for grade, text in texts_by_name(value).items()}
+    if {*words} != {*map(str, range(len(words)))} or not 2 <= len(words) <= 10:
+        raise UsageError("grades are 0, 1, 2, ..., 2 to 10 of them, each with its words")
+    return {int(grade): text for grade, text in words.items()}
+
+
+_share = number(lambda share: 0 <= share <= 1, "number from 0 to 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkshopSettings:
     """What stands in workshop.yaml; relative paths start at its folder.
 
     Attributes:
@@ -112,7 +124,7 @@ class WorkshopSettings(BaseModel):
         corpus: file or folder with the documents.
         config: of `kragx run`, whose retrievers suggest documents; None for none.
         database: the URL of a PostgreSQL database; None for the file beside it.
-        database_schema: of that database (``schema`` in the file).
+        schema: of that database.
         scale: what each grade means.
         targets: shares to be reached, by query_type and difficulty.
         leak_target: the most that the set's mean word leak should be.
@@ -121,22 +133,23 @@ class WorkshopSettings(BaseModel):
         forbidden: the rules of the gold set; releases have them.
     """
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
-
-    name: Annotated[str, Field(min_length=1, max_length=200)]
+    name: Annotated[str, _name]
     language: Language = "en"
-    corpus: _LocalPath
-    config: _LocalPath | None = None
-    database: str | None = None
-    database_schema: str = Field(default=USUAL, alias="schema", pattern="^[a-z_][a-z0-9_]{0,62}$")
-    scale: Annotated[dict[int, str], AfterValidator(_real_scale)]
-    targets: Annotated[dict[str, dict[str, float]], AfterValidator(_real_targets)] = Field(
+    corpus: Annotated[Path, a_path]
+    config: Annotated[Path | None, optional(a_path)] = None
+    database: Annotated[str | None, optional(a_text)] = None
+    schema: Annotated[str, _schema] = USUAL
+    scale: Annotated[Mapping[int, str], _scale]
+    targets: Annotated[Mapping[str, Mapping[str, float]], read_targets] = field(
         default_factory=dict
     )
-    leak_target: float | None = Field(default=None, ge=0, le=1)
-    k: int = Field(default=10, ge=1, le=1000)
-    twice: float = Field(default=0.2, ge=0, le=1)
-    forbidden: Annotated[dict[str, Any], AfterValidator(_real_rules)] = Field(default_factory=dict)
+    leak_target: Annotated[float | None, optional(_share)] = None
+    k: Annotated[int, whole(1, 1000)] = 10
+    twice: Annotated[float, _share] = 0.2
+    forbidden: Annotated[Mapping[str, Any], _rules] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 def settings_of(text: str, name: str, folder: Path) -> WorkshopSettings:
@@ -146,22 +159,22 @@ def settings_of(text: str, name: str, folder: Path) -> WorkshopSettings:
         ConfigError: all that is wrong with it.
     """
     raw = yaml_mapping(text, name, "a mapping with 'name', 'corpus' and 'scale' is expected")
-    raw = {str(key): value for key, value in raw.items() if value is not None}
     problems: list[str] = []
     if isinstance(database := raw.get("database"), str):
         raw["database"] = with_variables(database, lambda match: _variable(match[1], problems))
-    valid = [field.alias or key for key, field in WorkshopSettings.model_fields.items()]
-    problems += [f"{key}: unknown key; {nearest(key, valid)}" for key in raw if key not in valid]
-    known = {key: value for key, value in raw.items() if key in valid}
     try:
-        settings = WorkshopSettings.model_validate(known, context={"here": folder})
-    except ValidationError as error:
-        from kragx.app.config.problems import readable  # a config's machinery takes long to load
-
-        raise ConfigError(name, [*problems, *readable(error, known)]) from None
+        settings = made_of(WorkshopSettings, what_is_said(raw))
+    except UsageError as error:
+        raise ConfigError(name, [*problems, *map(str, mistakes_of(error))]) from None
     if problems:
         raise ConfigError(name, problems)
-    return settings
+    named = {"corpus": settings.corpus, "config": settings.config}
+    paths: dict[str, Any] = {
+        option: Path(os.path.normpath(folder / Path(path).expanduser()))
+        for option, path in named.items()
+        if path is not None
+    }
+    return replace(settings, **paths)
 
 
 def _variable(name: str, problems: list[str]) -> str:
@@ -219,7 +232,7 @@ class Workshop:
 
     def store(self) -> RecordStore:
         """Its database, made where it is new."""
-        return RecordStore(self.address, self.settings.database_schema)
+        return RecordStore(self.address, self.settings.schema)
 
     @property
     def guidelines(self) -> str:

@@ -228,9 +228,9 @@ def test_yaml_merge_keys(loaded):
           b: {<<: *a, args: {k: 2}}
         """
     )
-    assert config.retrievers["b"].factory == "m:x"
+    assert config.retrievers["b"].class_ == "m:x"
     assert config.retrievers["b"].args == {"k": 2}
-    assert config.retrievers["b"].concurrency == 3
+    assert config.retrievers["b"].options["concurrency"] == 3
 
 
 def test_missing_file(tmp_path):
@@ -480,3 +480,49 @@ def test_short_forms_of_a_retriever(loaded, short, long):
     """A retriever may be just an import path, or just the path of a results file."""
     text = "dataset: g.jsonl\nretrievers: {a: %s}\n"
     assert loaded(text % short).resolved() == loaded(text % long).resolved()
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("runs: ${V}", "3"),
+        ("workers: ${V}", "2"),
+        ("html: ${V}", "false"),
+        ("max_failed: ${V}", ".5"),
+    ],
+)
+def test_a_variable_that_is_no_text(loaded, problems, line, value, monkeypatch):
+    """A variable's text means what it would in YAML, and is read as strictly."""
+    monkeypatch.setenv("V", value)
+    name = line.partition(":")[0]
+    assert str(getattr(loaded(GOOD + line), name)).lower() == {".5": "0.5"}.get(value, value)
+    for wrong in ("x", "[", "1e999"):
+        monkeypatch.setenv("V", wrong)
+        (problem,) = problems(GOOD + line)
+        assert problem.startswith(f"{name}: {wrong!r} is ")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (GOOD.replace("results.jsonl", "{a: b}"), "retrievers.mine.results: a path is expected"),
+        (GOOD.replace("results.jsonl", "[a.jsonl, 5]"), "retrievers.mine.results[1]: a path is"),
+        (GOOD.replace("gold.jsonl", "{path: g, columns: {query: 5}}"), "dataset.columns.query: a "),
+        (GOOD + "html: 0", "html: 0 is neither true nor false"),
+        (GOOD + "'a.b[0]': 1", "a.b[0]: unknown key; "),
+        (
+            GOOD.replace("results:", "'results.x': 1, results:"),
+            "retrievers.mine.results.x: unknown",
+        ),
+        (GOOD + "max_failed: true", "max_failed: True is not a number from 0 to 1"),
+        (GOOD + "match: {method: rouge2, measure: x, tokenizer: y, threshold: 9}", ""),
+    ],
+)
+def test_what_is_wrong_stands_once(problems, text, problem):
+    """A mistake is said once, with its whole path; several options of a match each."""
+    lines = problems(text)
+    if problem:
+        assert [line.startswith(problem) for line in lines] == [True]
+    else:
+        paths = sorted(line.partition(":")[0] for line in lines)
+        assert paths == ["match.measure", "match.threshold", "match.tokenizer"]

@@ -78,7 +78,7 @@ def test_rules_are_checked_with_the_config(folder: Path) -> None:
     """A rule that is none is a problem of the config, with its path; dates may be bare."""
     text = CONFIG.replace("{not:", "{nott:")
     (folder / "kragx.yaml").write_text(text)
-    with pytest.raises(ConfigError, match=r"forbidden: tenant\.metadata\.tenant\.nott: unknown"):
+    with pytest.raises(ConfigError, match=r"forbidden\.tenant\.metadata\.tenant\.nott: unknown"):
         config.load(folder / "kragx.yaml")
     rule = "forbidden: {stale: {metadata.until: {before: 2026-01-31}}}\n"
     (folder / "kragx.yaml").write_text(CONFIG.replace(CONFIG.splitlines()[5], rule))

@@ -172,10 +172,10 @@ def test_a_setting_that_fails_is_told_and_not_taken(config, kragx):
             (
                 {"skill": 1},
                 {},
-                "retrievers.r.args: grid.skill: a list of values is expected; write [1]",
+                "retrievers.r.args.grid.skill: a list of values is expected; write [1]",
             ),
             ({"skill": [*range(101)]}, {}, "101 settings, more than max_settings (100)"),
-            ({"skill": [1]}, {"baseline": "r"}, "baseline: 'r' is no setting"),
+            ({"skill": [1]}, {"baseline": "r"}, "baseline: 'r' is no retriever"),
             ({"skill": [1]}, {"tuning": {"metric": "ndcg@5"}}, "is none of metrics"),
             ({"skill": [1]}, {"tuning": {"metrc": "ndcg@5"}}, "tuning.metrc: unknown key"),
             (

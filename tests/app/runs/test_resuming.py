@@ -316,9 +316,7 @@ def test_what_changes_no_answer(interrupted, kragx):
 
 def parts_of(here: Path, args: dict, **options) -> dict[str, str]:
     """The parts of the fingerprint of a retriever with these arguments."""
-    config = RetrieverConfig.model_validate(
-        {"class": "toy_resumed:make", "args": args}, context={"here": here}
-    )
+    config = RetrieverConfig.read({"class": "toy_resumed:make", "args": args})
     return Fingerprints(here, **options).of(config)
 
 
@@ -378,7 +376,7 @@ def test_a_folder_without_what_runs_leave(prepared):
 
 def code_of(here: Path, path: str) -> dict[str, str]:
     """The state of the local code of a retriever that is named by its import path."""
-    config = RetrieverConfig.model_validate({"class": path})
+    config = RetrieverConfig.read({"class": path})
     code = Fingerprints(here).code(config)
     return {name: state for name, state in code.items() if name.startswith("code of ")}
 

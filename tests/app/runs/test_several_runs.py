@@ -193,9 +193,7 @@ def test_more_runs_keep_those_before(prepared, kragx):
     from kragx.app.retrieving.fingerprint import Fingerprints
 
     two, five = (
-        Fingerprints(prepared).of(
-            RetrieverConfig.model_validate({"class": "toy_agent:make", "runs": n})
-        )
+        Fingerprints(prepared).of(RetrieverConfig.read({"class": "toy_agent:make", "runs": n}))
         for n in (2, 5)
     )
     assert two == five

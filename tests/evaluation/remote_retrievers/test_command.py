@@ -244,7 +244,7 @@ def test_closed_twice_and_asked_again(perl):
         ({"command": []}, "command: a list of texts is expected"),
         ({"command": ["no-such-program-here"]}, "command: there is no program no-such-program"),
         ({"command": ["./gone"]}, "command: there is no program .*/gone"),
-        ({"env": {"A": 1}}, "env: a mapping of names to texts"),
+        ({"env": {"A": 1}}, r"env\.A: a text is expected"),
         ({"timeout": -1}, "timeout: -1 is not a number of seconds above 0"),
     ],
 )
