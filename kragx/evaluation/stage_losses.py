@@ -11,9 +11,9 @@ from math import inf
 from statistics import median
 from typing import ClassVar
 
-from kragx.data import GoldDataset, Retrieved, Run, Stage, read_dataset, read_run
+from kragx.data import GoldDataset, Retrieved, Run, Stage, as_corpus, read_dataset, read_run
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate_run import evaluate_run
+from kragx.evaluation.evaluate_run import evaluate_run, for_all
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import gold_outcome
 from kragx.evaluation.search_lists import (
@@ -259,6 +259,8 @@ def stage_losses(
     criteria = Criteria.of(match=match, metrics=_metrics(k), profile=profile)
     if criteria.matcher.judges:
         return _unsaid(run.name, criteria.label, k, _not_judged())
+    # The words of all its answers, so that a pair scores alike in each list.
+    criteria = for_all(criteria, gold, [run], as_corpus(corpus))
     final = evaluate_run(gold, run, criteria, corpus=corpus)
     return losses_of(final, gold, run, criteria, k=k, corpus=corpus)
 

@@ -260,6 +260,18 @@ class WorkerError(KragxError, RuntimeError):
     """A process that shares the work has died; the error names what it worked on."""
 
 
+def near(value: str, valid: Iterable[str]) -> str | None:
+    """The valid name that a slip of the hand or of memory may have made `value`, if one is."""
+    # The time that a search takes grows with the product of the lengths.
+    if len(value) > _LONGEST_NAME:
+        return None
+    folded = {name.casefold(): name for name in valid if len(name) <= _LONGEST_NAME}
+    for name in difflib.get_close_matches(value.casefold(), folded, n=3, cutoff=0.6):
+        if _is_near(value.casefold(), name) or _is_near(value.casefold(), name.rpartition(".")[2]):
+            return folded[name]
+    return None
+
+
 def nearest(value: str, valid: Iterable[str]) -> str:
     """A hint that ends an error message: the valid name nearest to `value`, or all of them.
 
@@ -272,13 +284,8 @@ def nearest(value: str, valid: Iterable[str]) -> str:
     'valid: retries, timeout'
     """
     names = list(valid)
-    folded = {name.casefold(): name for name in names if len(name) <= _LONGEST_NAME}
-    # The time that a search takes grows with the product of the lengths.
-    if len(value) <= _LONGEST_NAME:
-        folded_value = value.casefold()
-        for name in difflib.get_close_matches(folded_value, folded, n=3, cutoff=0.6):
-            if _is_near(folded_value, name) or _is_near(folded_value, name.rpartition(".")[2]):
-                return message("perhaps you meant {name!r}?", name=folded[name])
+    if (name := near(value, names)) is not None:
+        return message("perhaps you meant {name!r}?", name=name)
     if not names:
         return message("it takes none")
     listing, n_more = ", ".join(names[:_MOST_NAMES]), len(names) - _MOST_NAMES

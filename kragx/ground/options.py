@@ -10,8 +10,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
-from kragx.ground.errors import KragxError, UsageError, inside, nearest, shorten
-from kragx.ground.messages import joined
+from kragx.ground.errors import KragxError, UsageError, inside, near, nearest, shorten
+from kragx.ground.messages import joined, message
 
 Made = TypeVar("Made")
 Read = Callable[[Any], Any]
@@ -130,7 +130,7 @@ def mistakes_in(
     field_of = _fields(kind, without)
     valid = [*also, *field_of]
     errors: list[KragxError] = [
-        UsageError("unknown key", field=str(name), remedy=nearest(str(name), valid))
+        UsageError("unknown key", field=str(name), remedy=_meant(kind, str(name), valid))
         for name in options
         if name not in valid
     ]
@@ -143,6 +143,15 @@ def mistakes_in(
         except KragxError as error:
             errors += mistakes_of(_inside(name, error))
     return errors
+
+
+def _meant(kind: type, name: str, valid: Collection[str]) -> str:
+    """What an unknown key may have been meant to be, or the part in which it stands."""
+    for part, read in _readers(kind).items() if near(name, valid) is None else ():
+        inner = getattr(read, "kind", None)
+        if is_dataclass(inner) and name in _fields(inner, ()):
+            return message("write it under {part!r}", part=part)
+    return nearest(name, valid)
 
 
 def _fields(kind: Any, without: Collection[str]) -> dict[str, Field[Any]]:

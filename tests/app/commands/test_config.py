@@ -510,6 +510,7 @@ def test_a_variable_that_is_no_text(loaded, problems, line, value, monkeypatch):
         (GOOD.replace("gold.jsonl", "{path: g, columns: {query: 5}}"), "dataset.columns.query: a "),
         (GOOD + "html: 0", "html: 0 is neither true nor false"),
         (GOOD + "'a.b[0]': 1", "a.b[0]: unknown key; "),
+        (GOOD + "seed: 5", "seed: unknown key; write it under 'statistics'"),
         (
             GOOD.replace("results:", "'results.x': 1, results:"),
             "retrievers.mine.results.x: unknown",

@@ -9,7 +9,7 @@ from math import inf
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx import Doc, GoldDataset, Run, UsageError
+from kragx import Doc, GoldDataset, Run, UsageError, evaluate
 from kragx.data import Retrieved, Stage
 from kragx.evaluation.stage_losses import ANSWER, stage_losses
 from kragx.judging import Judge
@@ -169,6 +169,27 @@ def test_nothing_to_say() -> None:
         stage_losses(gold, [docs("a")], match="id")
     with pytest.raises(UsageError, match="k: must be a whole number"):
         stage_losses(gold, Run(HYBRID), match="id", k=0)
+
+
+def test_a_pair_scores_alike_alone_and_beside_others() -> None:
+    """What words are known is of all answers: a number that stands in two is no misread one."""
+
+    def limit(name: str, euros: int) -> str:
+        return f"The customer {name} may withdraw at most {euros} euros a day from any machine."
+
+    gold = GoldDataset.from_documents([[limit("Kim", 100)], [limit("Lee", 300)]])
+    found = (Doc(text=limit("Kim", 150)),)
+    fused = (Doc(text=limit("Lee", 150)), *found, Doc(text="Nobody else has 150 words."))
+    stages = Stage("bm25", documents=found), Stage("fuse", inputs=("bm25",), documents=fused)
+    answers = {
+        "q1": Retrieved(fused, stages=stages),
+        "q2": Retrieved((Doc(text=limit("Lee", 300)),)),
+    }
+    run = Run(answers, name="chain")
+    (beside,) = evaluate(gold, {"chain": run}).losses
+    alone = stage_losses(gold, run, k=beside.k)
+    assert [stage.means for stage in alone.stages] == [stage.means for stage in beside.stages]
+    assert alone.stages[0].means["recall"] == 0.0
 
 
 def test_a_judge_is_not_asked() -> None:
