@@ -57,6 +57,7 @@ VERSION = 11
 """Of the form of tables; a table of another one is not taken."""
 
 _LONGEST = 200  # characters of a value to slice by
+_JUDGED = ("n_judgements", "n_human", "n_distinct", "n_stored", "dialects")
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,8 @@ def evaluate_in_parts(
     """`kragx.evaluate` of results, part by part, with the values of each part in a file.
 
     A part whose values stand in the folder already, of the same content and settings, is not
-    computed again. The numbers are those of `evaluate`, to the last bit.
+    computed again, nor is anything of it judged. The numbers are those of `evaluate`, to the last
+    bit.
 
     Args:
         source: results, as of `evaluate`: a file of JSON Lines, or Parquet.
@@ -107,14 +109,15 @@ def evaluate_in_parts(
         corpus: as for `evaluate`.
         workers: as for `evaluate`.
         measures: match, metrics, profile, no_gold, forbidden, facts_match and budget_tokenizer, as
-            for `evaluate`; no judge decides, and the values of a metric depend on their own
-            question alone.
+            for `evaluate`; a judge grades against the gold, and the values of a metric depend on
+            their own question alone.
 
     Raises:
         UsageError: an argument is wrong, or of a kind that needs all questions at once.
         DataError: as `evaluate`.
         WorkerError: as `evaluate`.
         RetrieverError: as `evaluate`.
+        JudgingError: as `evaluate`; the parts that are whole are kept.
         MissingExtraError: pyarrow is not installed.
     """
     with needing("parquet", "writing tables of values"):
@@ -130,7 +133,9 @@ def evaluate_in_parts(
         )
     check_arguments(Criteria.of, measures, "evaluate_in_parts")
     criteria = Criteria.of(**measures)
+    deciders = [criteria.matcher] if criteria.facts_by is None else criteria.members
     _check(criteria)
+    criteria = replace(criteria, matcher=criteria.matcher.against_gold())
     texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
     results = source_of(source, None, criteria.profile, texts=texts)
     criteria, plan = prepared(criteria, results, as_corpus(corpus))
@@ -141,11 +146,12 @@ def evaluate_in_parts(
     make_folder(tables)
     key = settings_hash(criteria, plan)
     score = partial(scored, criteria=criteria, plan=plan, folder=tables, settings=key)
-    engine, parts = engine_of(workers), parts_of(results.rows)
+    engine, parts = engine_of(workers, *deciders), parts_of(results.rows)
     work = (score(part) for part in parts) if engine is None else engine.map(score, parts)
-    total = ScoredPart(stats=results.stats, diagnostics=Diagnostics())
+    total = ScoredPart(key="", stats=results.stats, diagnostics=Diagnostics())
     are_kept = dict[str, bool]()
-    for part in passing(results, total.diagnostics, work, message("scored parts")):
+    is_shown = False if any(decider.judges for decider in deciders) else None  # it shows its own
+    for part in passing(results, total.diagnostics, work, message("scored parts"), is_shown):
         total.add(part)
         are_kept[f"{part.key}.parquet"] = part.is_kept
     evaluation = _evaluation(total, results, criteria, plan).answered()
@@ -165,10 +171,18 @@ def evaluate_in_parts(
 
 
 def _check(criteria: Criteria) -> None:
-    """Refuse what only all questions together can tell, and what is asked for and paid."""
-    if criteria.relevance_by is not None or any(member.judges for member in criteria.members):
-        raise _refused(message("what a judge says stands in its store, and is not asked twice"))
+    """Refuse what only all questions together can tell."""
+    if not criteria.matcher.uses_gold or criteria.matcher.pool is not None:
+        raise _refused(message("what a judge of relevance finds in all retrievers is one pool"))
+    if any(member.votes for member in criteria.members):
+        raise _refused(
+            message("how far the judges of a panel differ is said of all questions at once")
+        )
     for spec in criteria.specs:
+        if spec.metric.from_relevance is not None:
+            raise _refused(
+                message("metric {spec!r} is judged in a pool of all questions", spec=str(spec))
+            )
         if not (spec.apart or spec.metric.from_searches is not None):
             raise _refused(
                 message("metric {spec!r} is not made of values of single questions", spec=str(spec))
@@ -185,7 +199,8 @@ def _evaluation(
     """The numbers of all parts, as `evaluate` gives them.
 
     Raises:
-        UsageError: a metric asks for what is not forbidden, or nobody knows what ids mean.
+        UsageError: a metric asks for what is not forbidden, or nobody knows what ids mean; or
+            judgements are missing.
         DataError: documents take each other's place in a circle.
     """
     sums, diagnostics, beyond = total.sums, total.diagnostics, None
@@ -210,6 +225,15 @@ def _evaluation(
     facts = {}
     if criteria.facts_by is not None:
         facts = facts_counts(total.n_facts, total.facts, criteria.facts_by)
+    if total.is_open:
+        raise _refused(
+            message(
+                "judgements are missing, and what they leave open is estimated from all questions "
+                "together; the next run asks for these alone"
+            )
+        )
+    if criteria.matcher.judges and not sums["n_with_any_gold"]:
+        raise _refused(message("no question has gold, and what a judge finds relevant is one pool"))
     for reader in total.readers:
         reader.warn()
     columns = {name: np.concatenate(arrays) for name, arrays in total.values.items()}
@@ -238,7 +262,10 @@ def _plain_diagnostics(diagnostics: Diagnostics) -> dict[str, Any]:
         [*key, type(value).__name__, TypeAdapter(type(value)).dump_python(value, mode="json")]
         for key, value in diagnostics.by_kind.items()
     ]
-    return {"counts": dict(diagnostics), "by_kind": by_kind}
+    # Nothing is asked for a table that stands there.
+    judging = diagnostics.judging.kept() if "judging" in vars(diagnostics) else None
+    judged = judging and {name: getattr(judging, name) for name in _JUDGED}
+    return {"counts": dict(diagnostics), "by_kind": by_kind, "judging": judged}
 
 
 def _diagnostics_of(record: Mapping[str, Any]) -> Diagnostics:
@@ -247,6 +274,11 @@ def _diagnostics_of(record: Mapping[str, Any]) -> Diagnostics:
     kinds = {kind.__name__: kind for kind in classes}
     for kind, settings, name, value in record["by_kind"]:
         diagnostics.by_kind[kind, settings] = TypeAdapter(kinds[name]).validate_python(value)
+    if (judging := record["judging"]) is not None:
+        from kragx.judging.judgement_counts import Tally
+
+        judged = {**judging, "dialects": Counter(judging["dialects"])}
+        diagnostics.judging = Tally(**{name: judged[name] for name in _JUDGED})
     return diagnostics
 
 
@@ -273,11 +305,12 @@ class ScoredPart(PartResult):
         longest: the most documents of a question.
         beyond: what all questions together can tell of what is forbidden.
         is_kept: whether its table stood there before.
+        is_open: whether there is none, as judgements are missing; of several parts, in any.
     """
 
     __pydantic_config__: ClassVar[dict[str, bool]] = {"arbitrary_types_allowed": True}
 
-    key: str = ""
+    key: str
     diagnostics: _Diagnostics
     facts: _Diagnostics = field(default_factory=Diagnostics)
     n_facts: _Sums = field(default_factory=Counter)
@@ -287,6 +320,7 @@ class ScoredPart(PartResult):
     longest: int = 0
     beyond: Beyond = field(default_factory=Beyond)
     is_kept: bool = False
+    is_open: bool = False
 
     def add(self, later: Self) -> None:
         """Add the scores of the questions behind these."""
@@ -300,6 +334,7 @@ class ScoredPart(PartResult):
             self.values.setdefault(name, []).extend(values)
         self.sums.update(later.sums)
         self.longest = max(self.longest, later.longest)
+        self.is_open |= later.is_open
 
 
 _TABLE = TypeAdapter(ScoredPart)
@@ -325,6 +360,7 @@ def settings_hash(criteria: Criteria, plan: MatchPlan) -> str:
         [*map(str, criteria.specs)],
         criteria.token_settings,
         criteria.passages,
+        [judge.decides_by for member in criteria.members for judge in member.graders],
         [*map(_code, map(type, foreign)), *map(_code, ways)],
         [texts.needed_by, *texts.sides],
         forbidding and [forbidding.id_key, forbidding.is_asked],
@@ -372,7 +408,8 @@ def scored(
             _compute(result, matched.matches, lists, criteria)
     except KragxError as error:
         raise error.within(path=part.name) from error
-    write_table(path, result, [*map(groups_of, lists)] if criteria.looks else lists)
+    if not result.is_open:
+        write_table(path, result, [*map(groups_of, lists)] if criteria.looks else lists)
     return result
 
 
@@ -381,10 +418,6 @@ def _compute(
 ) -> None:
     """The metrics of a part, noted with what all parts together may show."""
     table, searches = matches.on_basis
-    if table.has_unknown:
-        raise _refused(
-            message("what nobody knows of pairs is estimated from all questions together")
-        )
     forbidden = None
     if matches.forbidden is not None:
         result.beyond = matches.forbidden.beyond
@@ -395,11 +428,12 @@ def _compute(
     kept = lists if criteria.looks else ()
     evidence = criteria.gathered(kept, table, 1, forbidden, searches, matches.searched)
     result.sums.update(table_counts(table, forbidden, searches))
-    result.longest = table.longest
+    result.longest, result.is_open = table.longest, matches.table.has_unknown
     result.values[WEIGHT] = [np.ones(table.n_queries) if table.weights is None else table.weights]
     for score in compute(table, criteria.specs, criteria.profile, evidence):
         result.values |= {name: [array] for name, array in score.columns.items()}
         result.sums.update(score.sums)
+        result.is_open |= score.bounds is not None and score.extremes is None
     result.readers = [*evidence.readers.values()]
     if (facts := evidence.matched_facts) is not None:
         result.facts, result.n_facts = facts.diagnostics, Counter(facts.n)

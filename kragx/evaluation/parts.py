@@ -202,6 +202,7 @@ def passing(
     diagnostics: Diagnostics,
     results: Generator[_Part, None, None],
     title: str,
+    is_shown: bool | None = None,
 ) -> Iterator[_Part]:
     """What comes of the parts of a source, in order, which passes then; their notes are merged.
 
@@ -210,7 +211,7 @@ def passing(
     """
     stats = source.stats
     # Closed at once, also after a mistake, as others may be at work.
-    with closing(results), progress_bar(title, None, None) as advance:
+    with closing(results), progress_bar(title, None, is_shown) as advance:
         try:
             for result in results:
                 if not stats.lines.keys().isdisjoint(result.stats.lines):

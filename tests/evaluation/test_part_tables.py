@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from kragx import Doc, Gold, Query, UsageError, evaluate
@@ -20,11 +20,11 @@ from kragx.data import Retrieved
 from kragx.data.formats.format import question_record
 from kragx.data.formats.jsonl import write_records
 from kragx.data.formats.parquet import TABLE_KEY, write_questions
-from kragx.errors import DataError
+from kragx.errors import DataError, JudgingError
 from kragx.evaluation import part_tables as scored, parts as part
 from kragx.evaluation.part_tables import SUMMARY, evaluate_in_parts
-from kragx.judging import Judge
-from kragx.matchers import BaseMatcher, ExactMatcher, MatchWarning
+from kragx.judging import Failure, Judge, Panel, Request, Store
+from kragx.matchers import ExactMatcher, MatchWarning
 from kragx.testing import ScriptedClient
 from tests.app.commands.conftest import here, kragx
 from tests.thoroughness import some
@@ -276,15 +276,18 @@ def test_mistakes_are_those_of_reading_all_of_it(files: Path) -> None:
 
 
 def test_what_needs_all_questions_is_refused(files: Path) -> None:
-    """Judges, whose answers have a store, numbers that are no question's, folders of kragx run."""
+    """Pools, panels, numbers that are no question's, and folders of kragx run."""
     judge = Judge(ScriptedClient([3]), store=files / "store.sqlite")
-    by_judge = {"method": "llm", "judge": judge}
+    panel = Panel((judge, Judge(ScriptedClient([3]), store=judge.store, repeat=1)))
     for options, message in (
-        ({"match": by_judge}, "what a judge says stands in its store"),
-        ({"match": {"any": ["exact", by_judge]}}, "what a judge says stands in its store"),
+        ({"match": {"method": "llm", "judge": judge, "mode": "relevance"}}, "is one pool"),
+        ({"match": {"method": "llm", "judge": panel}}, "judges of a panel"),
         (
-            {"metrics": ["precision_judged@5"], "relevance_match": by_judge},
-            "what a judge says stands in its store",
+            {
+                "match": {"method": "llm", "judge": judge},
+                "metrics": ["precision_judged@5"],
+            },
+            "'precision_judged@5' is judged in a pool",
         ),
         ({"metrics": ["throughput"]}, "'throughput' is not made of values of single questions"),
         ({"no_gold": "nonsense"}, "no_gold"),
@@ -295,23 +298,6 @@ def test_what_needs_all_questions_is_refused(files: Path) -> None:
     (files / "out" / "manifest.json").write_text("{}", encoding="utf-8")
     with pytest.raises(UsageError, match="kragx run has written"):
         evaluate_in_parts(files / "data", files / "out")
-
-
-@dataclass(frozen=True)
-class Unsure(BaseMatcher):
-    """Somebody's matcher that knows nothing of any pair."""
-
-    may_not_know = True
-
-    def scores(self, items: Any, notes: Any) -> Any:
-        """Unknown, each."""
-        return (np.full(item.shape, np.nan) for item in items)
-
-
-def test_what_nobody_knows_is_refused(files: Path) -> None:
-    """An estimate is made of all questions together; no table has half of one."""
-    with pytest.raises(UsageError, match="--out: what nobody knows of pairs is estimated"):
-        evaluate_in_parts(files / "data", files / "out", match=Unsure())
 
 
 LOOKING = [
@@ -361,6 +347,88 @@ def test_metrics_of_documents_and_times(files: Path, workers: int | None) -> Non
         assert result.n_kept == n_kept
     assert whole.maximum["source_diversity@5(key=topic)"] > 0
     assert whole["context_completeness@3"]
+
+
+def words(request: Request) -> list[str]:
+    """By which words the gold text and the document begin that a judge is asked about."""
+    return re.findall(r"word\d+", request.messages[-1][1])
+
+
+def grading(request: Request) -> int:
+    """Grade 3 where the numbers of both end alike: some that no text shows."""
+    return 3 if len({word[-1] for word in words(request)}) == 1 else 0
+
+
+@pytest.fixture
+def few(files: Path) -> Path:
+    """Of the questions ten in each file."""
+    rows = questions(200)
+    for number in range(4):
+        own = rows[number * 50 :][:10]
+        write_questions(own, files / "data" / f"{number}.parquet")
+    return files
+
+
+@pytest.mark.integration
+def test_judged_and_resumed(few: Path) -> None:
+    """A judge's grades: the numbers of one evaluation; a part that stands there asks nothing."""
+    files = few
+    client = ScriptedClient(grading)
+    judge = Judge(client, store=files / "a.sqlite")
+    match = {"any": ["exact", {"method": "llm", "judge": judge}]}
+    first = evaluate_in_parts(files / "data", files / "out", match=match, metrics=METRICS)
+    n_asked = len(client.requests)
+    assert n_asked
+    whole = evaluate(files / "data", match=match, metrics=METRICS)
+    assert len(client.requests) == n_asked
+    for name in ("mean", "micro", "intervals", "queries"):
+        assert getattr(first.evaluation, name) == getattr(whole, name)
+    assert first.evaluation.counts["judging"]["n_calls"] == n_asked
+    elsewhere = Judge(client, store=files / "b.sqlite")  # an empty store would be asked
+    match = {"any": ["exact", {"method": "llm", "judge": elsewhere}]}
+    again = evaluate_in_parts(files / "data", files / "out", match=match, metrics=METRICS)
+    assert again.n_kept == 4
+    assert len(client.requests) == n_asked
+    assert again.evaluation.queries == first.evaluation.queries
+    judging = again.evaluation.counts["judging"]
+    assert (judging["n_calls"], judging["cost"]) == (0, None)
+    assert judging["n_stored"] == judging["n_distinct"]
+    with Store(files / "a.sqlite") as store:  # people have the last word, also later
+        store.add_labels([("q0", "d0", 0)], "people")
+    match = {"any": ["exact", {"method": "llm", "judge": judge}]}
+    corrected = evaluate_in_parts(files / "data", files / "out", match=match, metrics=METRICS)
+    assert corrected.n_kept == 0
+    assert len(client.requests) == n_asked
+    whole = evaluate(files / "data", match=match, metrics=METRICS)
+    assert corrected.evaluation.queries == whole.queries
+    other = Judge(ScriptedClient(grading, model="other"), store=files / "a.sqlite")
+    match = {"any": ["exact", {"method": "llm", "judge": other}]}
+    assert evaluate_in_parts(files / "data", files / "out", match=match).n_kept == 0
+
+
+@pytest.mark.integration
+def test_missing_judgements(few: Path) -> None:
+    """What lacks a grade is no table: an error that says so, and the next run asks for it alone."""
+    files = few
+    broken = {"word3"}
+
+    def sometimes(request: Request) -> int | Failure:
+        is_broken = not broken.isdisjoint(words(request))
+        return Failure("refusal", "no") if is_broken else grading(request)
+
+    client = ScriptedClient(sometimes)
+    for max_missing, error in ((0.0, JudgingError), (0.5, UsageError)):
+        judge = Judge(client, store=files / "a.sqlite", max_missing=max_missing, ask_again="all")
+        match = {"method": "llm", "judge": judge}
+        with pytest.raises(error, match="missing"):
+            evaluate_in_parts(files / "data", files / "out", match=match)
+    broken.clear()
+    n_before = len(client.requests)
+    result = evaluate_in_parts(files / "data", files / "out", match=match)
+    whole = evaluate(files / "data", match=match)
+    assert result.evaluation.queries == whole.queries
+    assert 0 < result.n_kept < 4  # the word is asked about in some parts
+    assert all("word3" in words(own) for own in client.requests[n_before:])
 
 
 @pytest.mark.integration
