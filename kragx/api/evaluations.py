@@ -127,8 +127,11 @@ class Evaluations(Result, Mapping[str, Evaluation]):
     def __len__(self) -> int:
         return len(self.evaluations)
 
-    # By identity, as evaluations are compared.
-    __eq__, __hash__ = object.__eq__, object.__hash__
+    def __eq__(self, other: object) -> bool:
+        return self is other  # as evaluations are compared
+
+    def __hash__(self) -> int:
+        return id(self)
 
     @property
     def verdict(self) -> str:

@@ -263,7 +263,8 @@ class NumberedDocs:
         *,
         strings: bool = False,
     ) -> None:
-        self.repair, self.strings = repair or SurrogateRepair(), strings
+        self.repair: SurrogateRepair = repair or SurrogateRepair()
+        self.strings: bool = strings
         self._numbers: dict[Key, int] = {}
         self.docs: list[Doc] = []
         self.add(*retrieved)

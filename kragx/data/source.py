@@ -204,9 +204,13 @@ class Reading:
             if query.id in first:
                 file, before = first[query.id]
                 problem = message(
-                    "{id!r} stands twice (first in {place}); queries are joined by id, so each "
-                    "needs its own",
+                    "{id!r} stands twice (first on line {line}); queries are joined by id, so each "
+                    "needs its own"
+                    if before is not None and file == self.problems.file
+                    else "{id!r} stands twice (first in {place}); queries are joined by id, so "
+                    "each needs its own",
                     id=query.id,
+                    line=before,
                     place=file if before is None else f"{file}:{before}",
                 )
                 fields.report("query_id", problem, of=query)

@@ -97,7 +97,7 @@ def _no_matcher(spec: object, method: object, options: Iterable[str]) -> UsageEr
     elif isinstance(method, Grader):
         remedy = message("write {{'method': 'llm', 'judge': judge}}")
     quoted = shorten(dict(spec) if isinstance(spec, Mapping) else spec)
-    return UsageError("{spec} is not a matcher", remedy=remedy, spec=quoted)
+    return UsageError(message("{spec} is not a matcher", spec=quoted), remedy=remedy)
 
 
 def label(spec: object) -> str:

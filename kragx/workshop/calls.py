@@ -116,7 +116,8 @@ class Refusal(KragxError):  # noqa: N818  # it is an answer
         status: int | None = None,
     ) -> None:
         super().__init__(problem, field=field, remedy=remedy)
-        self.code, self.status = code, status or self.usual_status
+        self.code: str = code
+        self.status: int = status or self.usual_status
 
 
 class UnknownError(Refusal):

@@ -79,7 +79,9 @@ class Desk:
         say: Callable[[str], object] = str,
         feed: Callable[[], object] = lambda: None,
     ) -> None:
-        self.workshop, self.state, self.feed = workshop, state, feed
+        self.workshop: Workshop = workshop
+        self.state: State = state
+        self.feed: Callable[[], object] = feed
         self.documents: Documents = workshop.documents
         self.copies: Copies = Copies(self.documents)
         settings, retrievers = workshop.settings, {source.name: source.key for source in sources}

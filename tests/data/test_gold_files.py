@@ -201,7 +201,7 @@ def test_a_duplicated_query_id_names_both_lines(
     with pytest.raises(DataError) as caught:
         read_gold(path)
     assert str(caught.value).startswith(f"{path}:4: query_id: '{again}' stands twice")
-    assert "stands twice (first in" in str(caught.value)
+    assert "first on line 1" in str(caught.value)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])

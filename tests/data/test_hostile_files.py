@@ -97,7 +97,7 @@ JSON_LINES: dict[str, tuple[bytes, str | None]] = {
     "a query id that is 1.0": (line(query_id=1.0), "query_id: an id must be a string"),
     "a query id twice, as number": (
         rows({**GOOD, "query_id": 1}, {**GOOD, "query_id": "1"}),
-        "query_id: '1' stands twice (first in",
+        "query_id: '1' stands twice (first on line 1)",
     ),
     "a key twice": (raw('"gold": [], "gold": []'), "the key 'gold' stands twice"),
     "a key twice in metadata": (

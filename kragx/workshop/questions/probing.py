@@ -173,9 +173,14 @@ class _ProbeDrafts:
         """Raise a `UsageError` where the field tells nobody apart."""
         if not self.owners:
             names = sorted({f"metadata.{name}" for doc in docs for name in doc.metadata})
-            remedy = "give the documents metadata that say it"
-            remedy = nearest(self._by, names) if names else remedy
-            raise UsageError("no document has {by!r}", field="by", remedy=remedy, by=self._by)
+            raise UsageError(
+                "no document has {by!r}",
+                field="by",
+                remedy=nearest(self._by, names)
+                if names
+                else "give the documents metadata that say it",
+                by=self._by,
+            )
         if len(self.values) == 1:
             value = shorten(*self.values.values())
             raise UsageError(

@@ -353,5 +353,5 @@ def test_duplicate_ids(tmp_path):
     """A query id that stands twice is named with its first line."""
     path = tmp_path / "qa.jsonl"
     path.write_text(f"{json.dumps(AUTORAG)}\n\n{json.dumps(AUTORAG)}\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"'a1' stands twice \(first in .*qa.jsonl:1\)"):
+    with pytest.raises(DataError, match=r":3: query_id: 'a1' stands twice \(first on line 1\)"):
         read_dataset(path)

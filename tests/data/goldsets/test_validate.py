@@ -137,7 +137,7 @@ def test_ids_that_stand_twice(problems):
     """A query id that stands twice names the first line."""
     place, message = only(problems(row(1), row(2), row(1, query="other?")))
     assert place == (3, "query_id", "error")
-    assert "set.jsonl:1)" in message
+    assert "line 1" in message
 
 
 def test_one_text_with_two_grades(problems):
@@ -237,5 +237,5 @@ def test_command_on_a_table(kragx, here):
     columns = (*options, "--column", "relevant_chunk_ids=Chunks")
     code, out, _ = kragx("gold", "validate", "gold.csv", *columns)
     assert code == 3
-    assert "gold.csv:3: query_id: '1' stands twice (first in gold.csv:2)" in out
+    assert "gold.csv:3: query_id: '1' stands twice (first on line 2)" in out
     assert kragx("gold", "validate", "gold.csv", "--column", "nonsense").code == 2
