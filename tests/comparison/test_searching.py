@@ -20,7 +20,6 @@ from kragx.comparison import (
 )
 from kragx.metrics.intervals import Ratio, ratio_difference_interval
 from kragx.report.csv_files import means_csv, queries_csv
-from tests.browser import expect
 
 N = 40
 GOLD = GoldDataset.from_documents(
@@ -261,21 +260,6 @@ def test_difference_of_ratios_is_paired():
     apart = ratio_difference_interval(first, Ratio(cost[order], found[order]))
     assert paired[1] - paired[0] < apart[1] - apart[0]
     assert ratio_difference_interval(first, first) is None
-
-
-@pytest.mark.browser
-def test_page(tmp_path, chromium):
-    """The page says what the best costs, who brings more, and how runs differ."""
-    keen = Run.repeated([KEEN, run("keen", lambda n: n % 10 < 8, 4)])
-    results = compared(METRICS, keen, THRIFTY)
-    path = tmp_path / "page.html"
-    results.report(path)
-    page = chromium.new_page(locale="en-US")
-    page.goto(path.as_uri())
-    expect(page.locator("body")).to_contain_text("for each gold item found")
-    expect(page.locator("body")).to_contain_text("documents a question")
-    expect(page.locator("body")).to_contain_text("2 runs: 0.800 to 0.900")
-    expect(page.locator(".cautions")).to_contain_text("Asked 2 times: keen.")
 
 
 def test_the_step_beside_the_mean():

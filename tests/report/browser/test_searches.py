@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kragx import evaluate, write_html
+from kragx import Run, evaluate, write_html
 from kragx.comparison import Settings
 from tests.accessibility import violations
+from tests.browser import expect
 from tests.report.searching import dataset, runs
 
 OVER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -90,7 +91,7 @@ def test_an_opened_question(opened, few):
     assert "thorough: found by step 2" in shown(page, ".side.gold")
     line.locator("summary", has_text="return <b>period</b>").click()
     docs = line.locator("details[open] .card")
-    assert docs.count() == 2
+    expect(docs).to_have_count(2)
     assert "came before" in docs.first.inner_text()
     assert docs.last.get_attribute("class") == "card hit"
     assert violations(page, "#detail") == []
@@ -113,6 +114,20 @@ def test_many_searches_of_many_questions(opened, many, width, language):
     line.locator("li.folded-steps > details > summary").click()
     assert page.evaluate(OVER_INSIDE) == 0
     assert line.locator("details[open] > ol.steps > li.step").count() == 17
+
+
+def test_costs_and_runs(opened, tmp_path):
+    """What a found gold item costs each, and how several runs of one of them differ."""
+    once = runs(6, 4)
+    name, *_ = once
+    several = {**once, name: Run.repeated([once[name], runs(6, 8)[name]])}
+    results = evaluate(dataset(6), several, match="id", metrics=["first_search", "tokens_per_gold"])
+    path = tmp_path / "runs.html"
+    results.report(path)
+    page = opened(path=path)
+    assert "tokens per gold item found" in shown(page, "main")
+    assert f"asked several times: {name} (2)" in shown(page, "main")
+    assert "runs: " in shown(page, "main")
 
 
 def test_nothing_of_it_without_searches(opened):
