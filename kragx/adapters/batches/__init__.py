@@ -312,11 +312,8 @@ async def _visit(
     batch, move = status.batch, store.batches.move
     address = batch.about["client"].get("base_url")
     if address not in clients:
-        raise JudgingError(
-            "it is not known how to reach {address}",
-            remedy="name the config that it was submitted with",
-            address=address,
-        )
+        problem = message("it is not known how to reach {address}", address=address)
+        raise JudgingError(problem, remedy="name the config that it was submitted with")
     async with clients[address].connected() as client:
         remote_id = batch.detail.get("id")
         if remote_id is None:  # a submit was interrupted, or is at it
