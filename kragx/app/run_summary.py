@@ -12,7 +12,7 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.leaks import leak_parts
 from kragx.evaluation.presenting import profile_label
 from kragx.evaluation.wording import asks_label, basis_label, routine_remarks
-from kragx.ground.printing import Line, Part, Table, joined, message, visible, warning
+from kragx.ground.printing import Line, Part, Table, joined, message, plural, visible, warning
 from kragx.judging.budget import Plan
 from kragx.metrics import parse
 from kragx.report.findings import Findings
@@ -176,7 +176,7 @@ def _means(comparison: Comparison, evaluations: Sequence[Evaluation]) -> Table:
     ]
     listed_names = untimed[: METRICS if are_few else METRICS // 2]
     n_more = len(names) - len(listed_names)
-    note = message("1 more metric: --full" if n_more == 1 else "{n} more metrics: --full", n=n_more)
+    note = plural(n_more, "1 more metric: --full", "{n} more metrics: --full")
     notes = [note] if n_more else []
     table = replace(comparison, metrics=tuple(listed_names)).means_table(evaluations)
     narrow = table.narrow or table

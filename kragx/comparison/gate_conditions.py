@@ -29,7 +29,7 @@ from kragx.comparison.estimates import Settings, definition_of
 from kragx.comparison.statistics import deciding, enough, least_p, unseen
 from kragx.data import normalise
 from kragx.ground.errors import UsageError, nearest, shorten
-from kragx.ground.printing import at_most, joined, message, number, probability, signed
+from kragx.ground.printing import at_most, joined, message, number, plural, probability, signed
 from kragx.metrics import KRAGX, Profile, name_among
 
 FAILURES = ("n_failed", "max_failed")
@@ -294,7 +294,7 @@ def undecidable(
 
 
 def _questions(n: int) -> str:
-    return message("1 question" if n == 1 else "{n:,} questions", n=n)
+    return plural(n, "1 question", "{n:,} questions")
 
 
 def undecidable_differences(n: int, settings: Settings) -> str | None:

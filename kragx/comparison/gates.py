@@ -25,6 +25,7 @@ from kragx.ground.printing import (
     joined,
     message,
     number,
+    plural,
     signed,
     visible,
 )
@@ -390,12 +391,11 @@ def _at_worst(gate: Gate, means: Sequence[Estimate]) -> tuple[float | None, str]
         return None, ""
     value = worst - sum(filter(None, rival))
     most_open = max(means, key=lambda mean: mean.n_open)
-    text = message(
-        "{value} at worst, as {n} of {of} questions is not known"
-        if most_open.n_open == 1
-        else "{value} at worst, as {n} of {of} questions are not known",
+    text = plural(
+        most_open.n_open,
+        "{value} at worst, as {n} of {of} questions is not known",
+        "{value} at worst, as {n} of {of} questions are not known",
         value=number(value) if gate.than is None else _against(gate, value),
-        n=most_open.n_open,
         of=most_open.n + most_open.n_open,
     )
     return value, text

@@ -24,7 +24,7 @@ from kragx.comparison.statistics import TOLERANCE, difference_interval
 from kragx.comparison.statistics.evidence import ids_at
 from kragx.comparison.threshold_study import orders_warning
 from kragx.comparison.verdict import by_depth, every, leak_of, verdict
-from kragx.ground.printing import Name, joined, listed, message, number
+from kragx.ground.printing import Name, joined, listed, message, number, plural
 from kragx.matchers.gold_siblings import siblings_remarks
 from kragx.matchers.ids import APART
 from kragx.matchers.siblings import SIBLINGS
@@ -183,18 +183,18 @@ def _unfound(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Itera
     nowhere = np.flatnonzero(answerable & ~(table > TOLERANCE).any(axis=1))
     if n := len(nowhere):
         ids = [Name(name, "question") for name in ids_at(comparison.query_ids, nowhere[:_NAMED])]
-        values = {"metric": metric, "n": n, "of": int(answerable.sum())}
-        text = message(
+        values = {"metric": metric, "of": int(answerable.sum())}
+        text = plural(
+            n,
             "{n} of {of} queries has {metric} = 0 for {every} ({queries}): look at their gold and "
-            "at the corpus before tuning a retriever."
-            if n == 1
-            else "{n} of {of} queries have {metric} = 0 for {every} ({queries}): look at their "
-            "gold and at the corpus before tuning a retriever.",
+            "at the corpus before tuning a retriever.",
+            "{n} of {of} queries have {metric} = 0 for {every} ({queries}): look at their gold "
+            "and at the corpus before tuning a retriever.",
             **values,
             every=every(comparison) if len(scores) > 1 else message("the retriever"),
             queries=listed(ids, 5, n),
         )
-        yield Recommendation("unfound", text, values={**values, "query_ids": ids})
+        yield Recommendation("unfound", text, values={**values, "n": n, "query_ids": ids})
 
 
 def _reranking(comparison: Comparison) -> Iterator[Recommendation]:

@@ -14,7 +14,7 @@ from kragx.data.gold_diff import diff_gold, gold_name
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.searching import SEARCHES
 from kragx.ground.errors import UsageError, shorten
-from kragx.ground.printing import Line, Result, joined, listed, message, visible, warning
+from kragx.ground.printing import Line, Result, joined, listed, message, plural, visible, warning
 from kragx.matchers import METHODS, method_class
 from kragx.metrics import known_metric
 
@@ -285,11 +285,10 @@ class GoldVersions(Result):
             (self.only_later, message("{n} only in the later", n=len(self.only_later))),
             (self.only_earlier, message("{n} only in the earlier", n=len(self.only_earlier))),
         )
-        return message(
-            "1 question is not the same ({counts}: {questions})"
-            if n == 1
-            else "{n} questions are not the same ({counts}: {questions})",
-            n=n,
+        return plural(
+            n,
+            "1 question is not the same ({counts}: {questions})",
+            "{n} questions are not the same ({counts}: {questions})",
             counts=joined(", ", (text for questions, text in numbers if questions)),
             questions=listed(ids, NAMED) if n > NAMED else joined(", ", ids),
         )

@@ -29,7 +29,7 @@ from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run
 from kragx.data.text import SurrogateRepair, normalise
 from kragx.ground.errors import DataError, UsageError, inside, shorten
-from kragx.ground.printing import joined, message
+from kragx.ground.printing import joined, message, plural
 
 _SHOWN = 3  # of the ids that lack: enough to see what they have in common
 
@@ -259,17 +259,18 @@ class Lacking:
         if len(ids) > _SHOWN:
             firsts.append(message("{n:,} more", n=len(ids) - _SHOWN))
         if self.corpus.source is None:
-            return message(
-                "1 id has no text: {names}" if len(ids) == 1 else "{n:,} ids have no text: {names}",
-                n=len(ids),
+            return plural(
+                len(ids),
+                "1 id has no text: {names}",
+                "{n:,} ids have no text: {names}",
                 names=joined(", ", firsts),
             )
-        return message(
-            "1 id has no text and is not in the corpus {corpus} (whose first is {first!r}): {names}"
-            if len(ids) == 1
-            else "{n:,} ids have no text and are not in the corpus {corpus} (whose first is "
+        return plural(
+            len(ids),
+            "1 id has no text and is not in the corpus {corpus} (whose first is {first!r}): "
+            "{names}",
+            "{n:,} ids have no text and are not in the corpus {corpus} (whose first is "
             "{first!r}): {names}",
-            n=len(ids),
             corpus=self.corpus.name,
             first=next(iter(self.corpus.docs), None),
             names=joined(", ", firsts),

@@ -21,7 +21,7 @@ from kragx.data.source import Reading
 from kragx.data.text import normalise
 from kragx.data.weights import unequal, weights_of
 from kragx.ground.errors import DataError, UsageError, nearest, shorten
-from kragx.ground.printing import Line, Part, Result, Table, joined, message, percent
+from kragx.ground.printing import Line, Part, Result, Table, joined, message, percent, plural
 
 SHORT = 10
 """A gold text of fewer characters than this stands in many texts by chance."""
@@ -114,12 +114,8 @@ class Validation(Result):
             joined(
                 ", ",
                 [
-                    message("1 error")
-                    if self.n_errors == 1
-                    else message("{n} errors", n=self.n_errors),
-                    message("1 warning")
-                    if self.n_warnings == 1
-                    else message("{n} warnings", n=self.n_warnings),
+                    plural(self.n_errors, "1 error", "{n} errors"),
+                    plural(self.n_warnings, "1 warning", "{n} warnings"),
                 ],
             )
         )
@@ -293,11 +289,10 @@ def _of_item(place: str, item: Gold | Doc | Forbidden, corpus: Corpus | None) ->
         wording = message("is not in the corpus: {text}", text=shorten(text, 50))
         yield f"{place}.text", wording, "error"
     elif 0 < len(text) < SHORT:
-        wording = message(
-            "only 1 character ({text!r}), which many texts hold; quote more"
-            if len(text) == 1
-            else "only {n} characters ({text!r}), which many texts hold; quote more",
-            n=len(text),
+        wording = plural(
+            len(text),
+            "only 1 character ({text!r}), which many texts hold; quote more",
+            "only {n} characters ({text!r}), which many texts hold; quote more",
             text=text,
         )
         yield f"{place}.text", wording, "warning"

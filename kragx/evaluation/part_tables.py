@@ -38,7 +38,7 @@ from kragx.evaluation.searching import unmatched
 from kragx.evaluation.spans import Reader
 from kragx.ground.errors import KragxError, UsageError, needing
 from kragx.ground.plugins import check_arguments
-from kragx.ground.printing import joined, message
+from kragx.ground.printing import joined, message, plural
 from kragx.matchers import Diagnostics, MatchItem, MatchWarning, is_built_in, matching
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.matchers.items import Diagnostic
@@ -78,11 +78,10 @@ class ScoredInParts:
     def remark(self) -> str:
         """What was written, and what stood there before."""
         n, folder = len(self.tables), self.tables[0].parent.parent
-        written = message(
-            "1 table of values per query in {folder}"
-            if n == 1
-            else "{n} tables of values per query in {folder}",
-            n=n,
+        written = plural(
+            n,
+            "1 table of values per query in {folder}",
+            "{n} tables of values per query in {folder}",
             folder=folder,
         )
         note = message("{n} of them computed before", n=self.n_kept) if self.n_kept else ""

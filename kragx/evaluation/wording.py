@@ -6,7 +6,7 @@ from typing import Any
 from kragx.evaluation.judging_remarks import judging_remarks, votes_on
 from kragx.evaluation.runs import RUNS
 from kragx.evaluation.searching import SEARCHES
-from kragx.ground.printing import joined, message, number
+from kragx.ground.printing import joined, message, number, plural
 from kragx.matchers.ids import ALIKE, APART
 from kragx.matchers.pages import UNPLACED
 from kragx.matchers.texts import DOCS_LOST, GOLD_LOST, SHORT_GOLD
@@ -382,8 +382,8 @@ def _unanswerable(counts: Mapping[str, int], profile: Profile) -> Iterator[str]:
         return
     n_docs, n_unanswered = counts["n_documents"], counts["n_unanswered"]
     n_rest = counts["n_queries"] - counts["n_empty"] - n_unanswered
-    documents = message(
-        "1 document for {n}" if n_docs == 1 else "{docs} documents for {n}", docs=n_docs, n=n_rest
+    documents = plural(
+        n_docs, "1 document for {questions}", "{n} documents for {questions}", questions=n_rest
     )
     parts = [
         message("nothing retrieved for {n}", n=counts["n_empty"]),

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
-from kragx.ground.messages import joined, message, sentence, spoken_text
+from kragx.ground.messages import joined, message, plural, sentence, spoken_text
 
 __all__ = [
     "ConfigError",
@@ -150,7 +150,7 @@ class ConfigError(UsageError):
     def __init__(self, path: str, problems: Sequence[str]) -> None:
         self.problems: tuple[str, ...] = tuple(problems)
         n = len(self.problems)
-        number = message("1 problem") if n == 1 else message("{n} problems", n=n)
+        number = plural(n, "1 problem", "{n} problems")
         super().__init__(joined("\n  ", [number, *self.problems]), path=path)
 
 

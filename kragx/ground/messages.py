@@ -65,10 +65,18 @@ def message(template: str, /, **values: object) -> Message:
     return _filled(template, values)
 
 
-def _filled(template: str, values: Mapping[str, object]) -> Message:
-    result = Message(template.format_map(values))
-    result.template, result.values = template, values
+def _filled(english: str, values: Mapping[str, object], template: str = "") -> Message:
+    result = Message(english.format_map(values))
+    result.template, result.values = template or english, values
     return result
+
+
+def plural(n: float, one: str, several: str, /, **values: object) -> Message:
+    """A text about n things, ``{n}`` in it: in English one of two.
+
+    The catalogues have the second alone: neither Korean nor Japanese tells one from several.
+    """
+    return _filled(one if n == 1 else several, {"n": n, **values}, several)
 
 
 def sentence(text: str, values: Mapping[str, object]) -> str:

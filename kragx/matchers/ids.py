@@ -18,7 +18,7 @@ from kragx.data.lists import Lists, distinct
 from kragx.data.tokens import of_pairs
 from kragx.ground.errors import DataError
 from kragx.ground.options import fitting, is_text, optional
-from kragx.ground.printing import message
+from kragx.ground.printing import message, plural
 from kragx.matchers.base import IdsMatcher, Trace
 from kragx.matchers.items import Diagnostic, Diagnostics, Targets
 from kragx.metrics import Bools, Ints
@@ -42,11 +42,10 @@ class IdLookalike(Diagnostic):
     def problem(self) -> str:
         """How many there are."""
         n, names = self.counts["queries"], self.example
-        return message(
-            "ids of gold and documents that only look equal in 1 question: {example}"
-            if n == 1
-            else "ids of gold and documents that only look equal in {n} questions: {example}",
-            n=n,
+        return plural(
+            n,
+            "ids of gold and documents that only look equal in 1 question: {example}",
+            "ids of gold and documents that only look equal in {n} questions: {example}",
             example=message(
                 "in {query!r} {ids}",
                 query=names["query"],

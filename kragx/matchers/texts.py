@@ -25,7 +25,7 @@ from kragx.data.lists import Forms, Lists, distinct, interned_texts
 from kragx.data.tokens import Pairs, ngram_overlaps, of_pairs
 from kragx.ground.errors import DataError, shorten
 from kragx.ground.messages import Message
-from kragx.ground.printing import joined, message
+from kragx.ground.printing import joined, message, plural
 from kragx.matchers.base import BaseMatcher, Numbers, Threshold, TokenizerOption, Trace
 from kragx.matchers.items import Diagnostic, Diagnostics, Targets, textless
 from kragx.metrics import Bools, Floats, Ints
@@ -68,12 +68,11 @@ class Unmatchable(Diagnostic):
             matcher=names["matcher"],
         )
         example = message("{text} in {query!r}", text=names["text"], query=names["query"])
-        problem = message(
-            "{what} in 1 question, for example {example}"
-            if n == 1
-            else "{what} in {n} questions, for example {example}",
+        problem = plural(
+            n,
+            "{what} in 1 question, for example {example}",
+            "{what} in {n} questions, for example {example}",
             what=requirement,
-            n=n,
             example=example,
         )
         remedies = (text for text in (_WORDLESS, _EMPTY, NO_VECTOR) if text == names.get("remedy"))

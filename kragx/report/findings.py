@@ -31,6 +31,7 @@ from kragx.ground.printing import (
     message,
     number,
     percent,
+    plural,
     probability,
     signed,
     warning,
@@ -270,7 +271,7 @@ def unmeasured_text(evaluation: Evaluation) -> str:
     """What of a retriever's searches nobody knows, or failed; nothing where all is known."""
     counts = evaluation.counts["searches"]
     n_read = counts["n_unread"] if counts["n_searches"] > counts["n_questions"] else 0
-    questions = message("1 question" if n_read == 1 else "{n:,} questions", n=n_read)
+    questions = plural(n_read, "1 question", "{n:,} questions")
     texts = (
         (counts["n_failed"], message("{n:,} failed", n=counts["n_failed"])),
         (counts["n_unmeasured"], message("{n:,} gave no documents", n=counts["n_unmeasured"])),

@@ -17,7 +17,7 @@ from kragx.data.formats.gold import GOLD
 from kragx.data.formats.jsonl import make_folder, open_log, read_records, refused, to_json
 from kragx.data.problems import Problems
 from kragx.ground.errors import DataError
-from kragx.ground.printing import joined, message, visible
+from kragx.ground.printing import joined, message, plural, visible
 from kragx.report.record import Kept, day_and_time, now
 
 
@@ -156,7 +156,7 @@ class Resumption:
             unused = message(
                 "not used: {answers} of an interrupted run that began on {date}, as something "
                 "has changed since: {names}; all is asked for now",
-                answers=message("1 answer" if n_unused == 1 else "{n} answers", n=n_unused),
+                answers=plural(n_unused, "1 answer", "{n} answers"),
                 date=day_and_time(begun),
                 names=listed(map(visible, changed)),
             )

@@ -27,6 +27,7 @@ from kragx.ground.printing import (
     message,
     number,
     percent,
+    plural,
     visible,
     warning,
 )
@@ -160,12 +161,11 @@ class ListDiff(Result):
             if not any(getattr(question, side) for question in self.questions):
                 yield message("{name} returned nothing for any question", name=name)
             if n := self.counts[f"n_missing_{side}"]:
-                yield message(
-                    "1 question is not among the results of {name}: neither the same nor changed"
-                    if n == 1
-                    else "{n} questions are not among the results of {name}: neither the same nor "
+                yield plural(
+                    n,
+                    "1 question is not among the results of {name}: neither the same nor changed",
+                    "{n} questions are not among the results of {name}: neither the same nor "
                     "changed",
-                    n=n,
                     name=name,
                 )
             # Runs of one version differ among themselves; lists are set side by side one by one.
@@ -182,13 +182,12 @@ class ListDiff(Result):
                 "need not have equal values"
             )
         if identity.n_edited:
-            yield message(
+            yield plural(
+                identity.n_edited,
                 "1 of the {of} ids that both have stands for another text in {new}; such documents "
-                "are not the same"
-                if identity.n_edited == 1
-                else "{n} of the {of} ids that both have stand for another text in {new}; such "
+                "are not the same",
+                "{n} of the {of} ids that both have stand for another text in {new}; such "
                 "documents are not the same",
-                n=identity.n_edited,
                 of=identity.n_shared,
                 new=visible(self.new),
             )
@@ -204,21 +203,18 @@ class ListDiff(Result):
     def left_out(self) -> Iterator[str]:
         """The questions that stand in the results and are not compared."""
         if n_reworded := len(self.reworded):
-            yield message(
-                "1 question has other words under the same id, and is left out: {questions}"
-                if n_reworded == 1
-                else "{n} questions have other words under the same id, and are left out: "
-                "{questions}",
-                n=n_reworded,
+            yield plural(
+                n_reworded,
+                "1 question has other words under the same id, and is left out: {questions}",
+                "{n} questions have other words under the same id, and are left out: {questions}",
                 questions=listed([*map(visible, self.reworded)], NAMED),
             )
         for side, name in self._sides:
             if n := self.counts[f"n_extra_{side}"]:
-                yield message(
-                    "1 question of {name} is none of those named, and is left out"
-                    if n == 1
-                    else "{n} questions of {name} are none of those named, and are left out",
-                    n=n,
+                yield plural(
+                    n,
+                    "1 question of {name} is none of those named, and is left out",
+                    "{n} questions of {name} are none of those named, and are left out",
                     name=name,
                 )
 

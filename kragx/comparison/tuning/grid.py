@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from kragx.ground.errors import UsageError, shorten
 from kragx.ground.options import a_text, check_options, optional, whole
-from kragx.ground.printing import joined, message
+from kragx.ground.printing import joined, message, plural
 
 GRID = "grid"
 """Under this key a grid stands beside the options that it varies."""
@@ -123,7 +123,7 @@ def size(axes: Mapping[str, Sequence[Any]]) -> str:
     """How many settings axes make, and why: ``12 settings (chunk_size 3 x k 4)``."""
     count = prod(len(values) for values in axes.values())
     sizes = " x ".join(f"{axis} {len(values)}" for axis, values in axes.items())
-    total = message("1 setting") if count == 1 else message("{n:,} settings", n=count)
+    total = plural(count, "1 setting", "{n:,} settings")
     return joined(" ", [total, f"({sizes})" if sizes else ""])
 
 

@@ -22,6 +22,7 @@ from kragx.ground.printing import (
     joined,
     message,
     number,
+    plural,
     visible,
 )
 from kragx.metrics import Floats
@@ -262,11 +263,10 @@ class Tuning(Result):
                 "Cannot tell: too few questions to choose by for any difference, {n}.",
                 n=self.n_choosing,
             )
-        failures = message(
-            "1 setting failed, and is not compared."
-            if self.n_failed == 1
-            else "{n} settings failed, and are not compared.",
-            n=self.n_failed,
+        failures = plural(
+            self.n_failed,
+            "1 setting failed, and is not compared.",
+            "{n} settings failed, and are not compared.",
         )
         pieces = self._choice, self._worth, self._test, failures if self.n_failed else ""
         return joined(" ", pieces)

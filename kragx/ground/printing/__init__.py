@@ -6,7 +6,12 @@ Sentences are `message`s, which are English texts, and said in another language 
 for (`language`).
 """
 
-from kragx.ground.messages import Name as Name, joined as joined, message as message
+from kragx.ground.messages import (
+    Name as Name,
+    joined as joined,
+    message as message,
+    plural as plural,
+)
 from kragx.ground.printing.localisation import (
     in_language as in_language,
     language as language,

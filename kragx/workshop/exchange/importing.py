@@ -16,7 +16,7 @@ from kragx.data.formats.cells import same_in_sheet, unguarded
 from kragx.data.formats.jsonl import read_records
 from kragx.data.formats.tabular import read_csv
 from kragx.ground.errors import DataError, KragxError, UsageError, inside, nearest, shorten
-from kragx.ground.printing import Line, Part, counted, joined, message
+from kragx.ground.printing import Line, Part, counted, joined, message, plural
 from kragx.workshop.exchange.exporting import (
     EMPTY,
     JSON_COLUMNS,
@@ -196,11 +196,8 @@ class _Merge:
                 if record := take.get(row.kind, self._person_or_question)(row):
                     self._add(record)
         if n := len(self._mistakes):
-            head = message(
-                "1 mistake; nothing was imported"
-                if n == 1
-                else "{n} mistakes; nothing was imported",
-                n=n,
+            head = plural(
+                n, "1 mistake; nothing was imported", "{n} mistakes; nothing was imported"
             )
             rest = ["..."] if n > 20 else []
             raise DataError(joined("\n  ", [head, *self._mistakes[:20], *rest]))

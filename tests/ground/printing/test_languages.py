@@ -31,7 +31,7 @@ from kragx import (
 from kragx.app.commands.root import SECTIONS, app
 from kragx.ground import errors
 from kragx.ground.messages import LANGUAGES, catalogue
-from kragx.ground.printing import in_language, joined, language, listed, message, speaking
+from kragx.ground.printing import in_language, joined, language, listed, message, plural, speaking
 from kragx.metrics import METRICS
 from kragx.report.html_page.page import page_words
 from tests.thoroughness import all_cases, examples
@@ -90,6 +90,7 @@ def has_values(call: ast.Call) -> bool:
 def templates() -> set[str]:
     """Each template in the source, of phrases and of errors."""
     of_phrases = {text for _, call in calls("message") for text in literals(call.args[0])}
+    of_phrases |= {text for _, call in calls("plural") for text in literals(call.args[2])}
     of_errors: set[str] = set()
     for _, call in calls(*ERRORS):
         for node in sentences_of(call):
@@ -226,6 +227,15 @@ def test_what_is_warned_of_can_be_said():
     assert len(texts) > 10
     plain = ast.JoinedStr, ast.Constant, ast.BinOp
     assert [place for place, text in texts.items() if isinstance(text, plain)] == []
+
+
+def test_one_and_several():
+    """English tells one thing from several, Korean has a sentence for both."""
+    texts = [plural(n, "1 error", "{n} errors") for n in (0, 1, 2)]
+    assert texts == ["0 errors", "1 error", "2 errors"]
+    assert [in_language(text, "ko") for text in texts] == ["오류 0개", "오류 1개", "오류 2개"]
+    of_file = UsageError(plural(1, "1 error", "{n} errors"), path="gold.jsonl")
+    assert of_file.problem.template == pickle.loads(pickle.dumps(of_file)).problem.template
 
 
 @pytest.mark.parametrize("language", OTHERS)
