@@ -307,6 +307,8 @@ def split(text: str) -> tuple[str, Cut, dict[str, str]]:
     return name, TextBudget(n, unit) if unit else n, options  # type: ignore[arg-type]
 
 
+_HAIR = 1e-9
+
 Measured = TypeVar("Measured", bound=Callable[..., float | None])
 
 
@@ -395,4 +397,14 @@ def _value(metric: Metric, relevances: list[float], gold_grades: list[float], pl
         return float("nan")
     if not isinstance(value, (Real, np.bool_)) or not isfinite(number := float(value)):
         raise UsageError("{value} is neither a number nor None", field=place, value=shorten(value))
+    lowest, greatest = metric.range
+    # Bounds of what is not known are made of the range; sums of floats may pass it by a hair.
+    if not lowest - _HAIR <= number <= (inf if greatest is None else greatest) + _HAIR:
+        raise UsageError(
+            "{value} is outside of the range that it names, {lowest:g} to {greatest:g}",
+            field=place,
+            value=number,
+            lowest=lowest,
+            greatest=inf if greatest is None else greatest,
+        )
     return number

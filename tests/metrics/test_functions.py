@@ -106,10 +106,11 @@ def test_other_processes() -> None:
     [
         ("high", "'high' is neither a number nor None"),
         (float("nan"), "nan is neither"),
+        (1.5, "1.5 is outside of the range that it names, 0 to 1"),
     ],
 )
 def test_what_it_may_not_give(value: object, problem: str) -> None:
-    """What is no number is refused with the metric and the query."""
+    """What is no number, or outside of its range, is refused with the metric and the query."""
 
     @measure(range=(0, 1))
     def wrong(relevances: list[float], gold_grades: list[float]) -> object:
