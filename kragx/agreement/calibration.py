@@ -1,6 +1,6 @@
 """`calibrate`: from results and labels to a way to match."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, get_args
 
@@ -9,14 +9,15 @@ import yaml
 
 from kragx import matchers
 from kragx.agreement.labelled_pairs import of_metadata, resolved
-from kragx.agreement.labels import Labels, read_labels
+from kragx.agreement.labels import read_labels
 from kragx.agreement.threshold_choice import By, Candidate, Chooser, as_mapping, trials
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
 from kragx.evaluation.inputs import Texts, source_of
 from kragx.ground.errors import DataError, UsageError, check_whole, nearest
 from kragx.ground.printing import Cell, Line, Part, Result, Table, message, warning
-from kragx.metrics import KRAGX
+from kragx.matchers import MatchItem
+from kragx.metrics import KRAGX, Bools, Ints
 from kragx.metrics.intervals import TOO_FEW
 
 _TOKENIZERS = ("unicode", "char")
@@ -211,39 +212,19 @@ def calibrate(
     check_whole("seed", seed, lowest=0)
     texts = Texts.of(corpus, matchers.matcher(KRAGX.match))
     items = list(source_of(results, run, KRAGX, texts=texts).items(KRAGX))
-    is_placed = labels is None
-    if is_placed and not (labels := Labels({}, of_gold=dict(of_metadata(items)))):
-        raise UsageError(
-            "labels: none are given, and no document and gold item of a query say in metadata "
-            "'source' and 'start_index' where they were taken from; name a file with --labels"
-        )
-    given_labels = read_labels(labels)
-    positive = given_labels.positive if positive is None else positive
-    if positive is None:
-        raise UsageError(
-            "which grades of {name} are a match is not known, as they are not by kragx's rubrics",
-            field="positive",
-            remedy="name the least one (--positive 3), or the rubric's file (--rubric FILE.yaml)",
-            name=given_labels.name,
-        )
-    pairs, truth, n_unused = resolved(items, given_labels.by_gold, positive)
-    specs = candidates(more) if only is None else [as_mapping(spec) for spec in only]
+    pairs, truth, n_unused = _labelled(items, labels, positive)
     queries, query_of = np.unique(pairs[:, 0], return_inverse=True)
-    if len(queries) < 2:
-        raise DataError("labels: all are of one query; at least two are needed, to choose on some")
-    if truth.all() or not truth.any():
-        kind = "a match" if truth.all() else "no match"
-        raise DataError("labels: every pair is labelled {kind}; both kinds are needed", kind=kind)
+    specs = candidates(more) if only is None else [as_mapping(spec) for spec in only]
     tried = trials(items, specs, pairs)
     folds = min(FOLDS, len(queries))
     tested, choice, honest = Chooser(tried, truth, query_of, by, folds, seed).result()
     # Of several the simplest, which comes first.
     closest = min(tested, key=lambda candidate: candidate.mistakes)
-    made_by = None if is_placed or closest.mistakes else _decision(closest)
+    made_by = None if labels is None or closest.mistakes else _decision(closest)
     if made_by is not None:
         honest = replace(honest, value=None, low=None, high=None)
-    values = [candidate.agreement.value for candidate in tested]
-    order = np.argsort([np.inf if value is None else -value for value in values], kind="stable")
+    # Without an agreement, which is NaN, it comes last.
+    values = np.array([candidate.agreement.value for candidate in tested], np.float64)
     n_matched, n_unmatched = (len(np.unique(query_of[kind])) for kind in (truth, ~truth))
     caution = message(
         "queries with a pair labelled a match: {matches}, with one labelled no match: "
@@ -256,7 +237,7 @@ def calibrate(
         by=by,
         chosen=choice,
         honest=honest,
-        candidates=tuple(tested[row] for row in order),
+        candidates=tuple(tested[row] for row in np.argsort(-values, kind="stable")),
         n_queries=len(queries),
         n_pairs=len(truth),
         n_matches=int(truth.sum()),
@@ -264,6 +245,33 @@ def calibrate(
         made_by=made_by,
         cautions=(caution,) if min(n_matched, n_unmatched) < _FEW else (),
     )
+
+
+def _labelled(
+    items: Sequence[MatchItem], labels: object, positive: float | None
+) -> tuple[Ints, Bools, int]:
+    """What `resolved` gives of labels, or of the places that metadata name.
+
+    Raises:
+        UsageError: there is no label, or nobody knows which grades are a match.
+        DataError: labels contradict each other, are all the same, or are of one query.
+    """
+    labels = of_metadata(items) if labels is None else read_labels(labels)
+    positive = labels.positive if positive is None else positive
+    if positive is None:
+        raise UsageError(
+            "which grades of {name} are a match is not known, as they are not by kragx's rubrics",
+            field="positive",
+            remedy="name the least one (--positive 3), or the rubric's file (--rubric FILE.yaml)",
+            name=labels.name,
+        )
+    pairs, truth, n_unused = resolved(items, labels.by_gold, positive)
+    if len(np.unique(pairs[:, 0])) < 2:
+        raise DataError("labels: all are of one query; at least two are needed, to choose on some")
+    if truth.all() or not truth.any():
+        kind = "a match" if truth.all() else "no match"
+        raise DataError("labels: every pair is labelled {kind}; both kinds are needed", kind=kind)
+    return pairs, truth, n_unused
 
 
 def _decision(candidate: Candidate) -> str:

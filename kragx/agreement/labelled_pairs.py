@@ -4,17 +4,17 @@ Pairs whose places in their sources are both known match or do not, without a pe
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from kragx.agreement.label_files import Key, Row, document_name, text_name
+from kragx.agreement.label_files import Key, document_name, text_name
+from kragx.agreement.labels import Labels
 from kragx.data import Doc, Gold
-from kragx.ground.errors import DataError
-from kragx.ground.printing import message
+from kragx.ground.errors import DataError, UsageError
 from kragx.matchers import MatchItem
 from kragx.metrics import Bools, Ints
 
@@ -47,19 +47,14 @@ def resolved(
         docs, golds = named(row) if row >= 0 else ({}, {})
         places = [*product((row,), docs.get(doc_name, ()), golds.get(gold_name, ()))]
         n_unused += not places
-        for place in places:
-            _, rank, gold = place
-            doc_identities, gold_identities = identities(row)
-            pair = row, doc_identities[rank], gold_identities[gold]
+        for _, rank, gold in places:
+            docs_of, golds_of = identities(row)
+            is_of_alternative = isinstance(gold_name, str)
+            is_apart = items[row].docs[rank].id is None and not is_of_alternative
+            pair = row, docs_of[rank], golds_of[gold], is_apart and match
             # The first place stands for all of a pair; what is said of another place must agree.
-            first, decision = decisions.setdefault(pair, (place, match))
-            if decision == match:
-                continue
-            if isinstance(gold_name, str):  # one of its alternatives: one match is enough
-                decisions[pair] = first, True
-            elif place != first and items[row].docs[rank].id is None:
-                decisions.setdefault((*pair, match), (place, match))
-            else:
+            first, decision = decisions.setdefault(pair, ((row, rank, gold), match))
+            if decision != match and not is_of_alternative:
                 raise DataError(
                     "labels: query {query_id!r}, rank {rank} is labelled twice (it repeats "
                     "rank {first}), and the labels differ; keep one",
@@ -67,14 +62,13 @@ def resolved(
                     rank=rank + 1,
                     first=first[1] + 1,
                 )
+            decisions[pair] = first, decision or match  # of alternatives one match is enough
     if not decisions:
         raise DataError(
-            message(
-                "labels: none of the {n_labels} labels is of a retrieved document and a gold item "
-                "of the results",
-                n_labels=len(labels),
-            ),
+            "labels: none of the {n_labels} labels is of a retrieved document and a gold item "
+            "of the results",
             remedy="check query ids, document ids and ranks",
+            n_labels=len(labels),
         )
     pairs, truth = zip(*sorted(decisions.values()), strict=True)
     return np.array(pairs, np.int64), np.array(truth), n_unused
@@ -114,19 +108,29 @@ def _targets(gold: Gold) -> tuple[Gold | Doc, ...]:
 _Stretch = tuple[str, int, int]  # source, start, end
 
 
-def of_metadata(items: Iterable[MatchItem]) -> Iterator[Row]:
+def of_metadata(items: Iterable[MatchItem]) -> Labels:
     """A label of each pair of document and gold item both of which say where they were taken from.
 
     They say it in metadata: ``source``, ``start_index`` and, if it is not where the text ends,
     ``end_index``, in characters. A match shares at least half of the characters of either.
+
+    Raises:
+        UsageError: there is no such pair.
     """
+    labels: dict[Key, float] = {}
     for item in items:
         golds = [_stretch(gold.text, gold.metadata) for gold in item.query.gold]
         for rank, doc in enumerate(item.docs, start=1):
             chunk = _stretch(doc.text, doc.metadata)
             for number, gold in enumerate(golds, start=1):
                 if chunk is not None and gold is not None:
-                    yield (item.query.id, rank, number), float(_match(chunk, gold))
+                    labels[item.query.id, rank, number] = float(_match(chunk, gold))
+    if not labels:
+        raise UsageError(
+            "labels: none are given, and no document and gold item of a query say in metadata "
+            "'source' and 'start_index' where they were taken from; name a file with --labels"
+        )
+    return Labels({}, of_gold=labels)
 
 
 def _match(chunk: _Stretch, gold: _Stretch) -> bool:

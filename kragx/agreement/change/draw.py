@@ -332,12 +332,11 @@ def _named(diff: ListDiff, k: int) -> tuple[list[tuple[QuestionDiff, LotQuestion
             docs_by_name.setdefault(names[-1], doc)
         return tuple(names)
 
-    pairs = [
+    return [
         (diffed, LotQuestion(diffed.query.id, diffed.weight, named(old), named(new)))
         for diffed, (old, new) in zip(diff.questions, lists)
         if diffed.is_known
-    ]
-    return pairs, docs_by_name
+    ], docs_by_name
 
 
 def _readable(docs: Mapping[str, Doc], names: Iterable[str]) -> dict[str, Doc]:
