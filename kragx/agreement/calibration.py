@@ -1,6 +1,6 @@
 """`calibrate`: from results and labels to a way to match."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, get_args
 
@@ -8,16 +8,14 @@ import numpy as np
 import yaml
 
 from kragx import matchers
-from kragx.agreement.labelled_pairs import of_metadata, resolved
-from kragx.agreement.labels import read_labels
+from kragx.agreement.labelled_pairs import labelled
 from kragx.agreement.threshold_choice import By, Candidate, Chooser, as_mapping, trials
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
 from kragx.evaluation.inputs import Texts, source_of
-from kragx.ground.errors import DataError, UsageError, check_whole, nearest
+from kragx.ground.errors import UsageError, check_whole, nearest
 from kragx.ground.printing import Cell, Line, Part, Result, Table, message, warning
-from kragx.matchers import MatchItem
-from kragx.metrics import KRAGX, Bools, Ints
+from kragx.metrics import KRAGX
 from kragx.metrics.intervals import TOO_FEW
 
 _TOKENIZERS = ("unicode", "char")
@@ -212,7 +210,7 @@ def calibrate(
     check_whole("seed", seed, lowest=0)
     texts = Texts.of(corpus, matchers.matcher(KRAGX.match))
     items = list(source_of(results, run, KRAGX, texts=texts).items(KRAGX))
-    pairs, truth, n_unused = _labelled(items, labels, positive)
+    pairs, truth, n_unused = labelled(items, labels, positive)
     queries, query_of = np.unique(pairs[:, 0], return_inverse=True)
     specs = candidates(more) if only is None else [as_mapping(spec) for spec in only]
     tried = trials(items, specs, pairs)
@@ -245,33 +243,6 @@ def calibrate(
         made_by=made_by,
         cautions=(caution,) if min(n_matched, n_unmatched) < _FEW else (),
     )
-
-
-def _labelled(
-    items: Sequence[MatchItem], labels: object, positive: float | None
-) -> tuple[Ints, Bools, int]:
-    """What `resolved` gives of labels, or of the places that metadata name.
-
-    Raises:
-        UsageError: there is no label, or nobody knows which grades are a match.
-        DataError: labels contradict each other, are all the same, or are of one query.
-    """
-    labels = of_metadata(items) if labels is None else read_labels(labels)
-    positive = labels.positive if positive is None else positive
-    if positive is None:
-        raise UsageError(
-            "which grades of {name} are a match is not known, as they are not by kragx's rubrics",
-            field="positive",
-            remedy="name the least one (--positive 3), or the rubric's file (--rubric FILE.yaml)",
-            name=labels.name,
-        )
-    pairs, truth, n_unused = resolved(items, labels.by_gold, positive)
-    if len(np.unique(pairs[:, 0])) < 2:
-        raise DataError("labels: all are of one query; at least two are needed, to choose on some")
-    if truth.all() or not truth.any():
-        kind = "a match" if truth.all() else "no match"
-        raise DataError("labels: every pair is labelled {kind}; both kinds are needed", kind=kind)
-    return pairs, truth, n_unused
 
 
 def _decision(candidate: Candidate) -> str:

@@ -310,7 +310,7 @@ def _scored(
         for labels in (sides.judge, sides.human)
     )
     depth = _depth_of(by_judge)
-    touched = np.isin(queries, [*sides.human.queries])
+    touched = np.array([query in sides.human.queries for query in queries], bool)
     whole = touched & [labelled.all() for labelled in scoring.judged_lists(by_people, depth)]
     n_whole, n_partly = int(whole.sum()), int((touched & ~whole).sum())
     if n_whole < least:

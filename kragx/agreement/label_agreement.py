@@ -18,6 +18,7 @@ from kragx.agreement.labels import (
     read_labels,
     read_sides,
 )
+from kragx.agreement.scoring import METRIC, SystemAgreement
 from kragx.comparison.statistics import CONFIDENCE, LEAST, MOST_RESAMPLES, RESAMPLES, SEED
 from kragx.data import Run
 from kragx.ground.errors import DataError, check_whole
@@ -120,7 +121,7 @@ class Agreement(Result):
     intervals: Mapping[str, Interval | None]
     missing: Mapping[Side, tuple[Pair, ...]]
     out_of_scale: tuple[OutOfScale, ...]
-    systems: scoring.SystemAgreement | None
+    systems: SystemAgreement | None
     change: Change | None
     settings: Mapping[str, Any]
 
@@ -277,7 +278,7 @@ def agree(
     *,
     scale: object = None,
     runs: Sequence[Run] = (),
-    metric: str = scoring.METRIC,
+    metric: str = METRIC,
     before: object = None,
     held_out: bool | None = None,
     resamples: int = RESAMPLES,

@@ -9,7 +9,7 @@ import numpy as np
 from kragx.agreement.label_files import document_name
 from kragx.agreement.labels import Labels, Scale, Sides
 from kragx.comparison.statistics import CONFIDENCE, Interval
-from kragx.data import Gold, GoldDataset, Query, Run
+from kragx.data import Doc, Gold, GoldDataset, Query, Run
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
@@ -54,20 +54,12 @@ def systems(runs: Sequence[Run]) -> list[Run]:
         raise UsageError("runs: there is no system to score; name at least one")
     if len({run.name for run in runs}) != len(runs):
         raise UsageError("runs: two have the same name; name each differently")
+
+    def named(doc: Doc) -> Doc:
+        return doc if doc.id is not None else replace(doc, id=document_name(doc))
+
     return [
-        replace(
-            run,
-            results={
-                query: replace(
-                    result,
-                    documents=tuple(
-                        doc if doc.id is not None else replace(doc, id=document_name(doc))
-                        for doc in result.documents
-                    ),
-                )
-                for query, result in run.results.items()
-            },
-        )
+        replace(run, results={q: result.with_docs(named) for q, result in run.results.items()})
         for run in runs
     ]
 

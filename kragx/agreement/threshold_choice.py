@@ -65,7 +65,7 @@ class Trial:
 
 
 def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: Ints) -> list[Trial]:
-    """The scores of each candidate; pairs are those of `resolved`.
+    """The scores of each candidate; pairs are those of `labelled`.
 
     Raises:
         UsageError: a spec is wrong, or asks a judge, or there is none.
