@@ -18,8 +18,6 @@ from kragx.ground.printing import Cell, Line, Part, Result, Table, message, warn
 from kragx.metrics import KRAGX
 from kragx.metrics.intervals import TOO_FEW
 
-_TOKENIZERS = ("unicode", "char")
-_SHARES = ("gold", "chunk")  # of `span`, besides the larger of the two
 _ROUGE = (
     {"method": "overlap"},  # of rouge2
     *(
@@ -29,6 +27,16 @@ _ROUGE = (
         if (method, measure) != ("rouge2", "overlap")
     ),
 )
+
+CANDIDATES: tuple[dict[str, str], ...] = (
+    {"method": "text"},
+    {"method": "contains"},
+    *_ROUGE,
+    *({**spec, "tokenizer": "char"} for spec in _ROUGE),
+    *({"method": "span"}, {"method": "span", "of": "gold"}, {"method": "span", "of": "chunk"}),
+)
+"""What is tried, simplest and cheapest first: matchers that decide yes or no, and those that have a
+threshold and ask no model."""
 
 FOLDS = 5
 """Of cross-validation, by query; fewer where there are fewer labelled queries."""
@@ -212,7 +220,7 @@ def calibrate(
     items = list(source_of(results, run, KRAGX, texts=texts).items(KRAGX))
     pairs, truth, n_unused = labelled(items, labels, positive)
     queries, query_of = np.unique(pairs[:, 0], return_inverse=True)
-    specs = candidates(more) if only is None else [as_mapping(spec) for spec in only]
+    specs = [as_mapping(spec) for spec in ([*CANDIDATES, *more] if only is None else only)]
     tried = trials(items, specs, pairs)
     folds = min(FOLDS, len(queries))
     tested, choice, honest = Chooser(tried, truth, query_of, by, folds, seed).result()
@@ -253,28 +261,3 @@ def _decision(candidate: Candidate) -> str:
     return message(
         "{match} from {threshold:.4g} on", match=candidate.name, threshold=float(threshold)
     )
-
-
-def candidates(further: Iterable[object] = ()) -> list[dict[str, Any]]:
-    """What is tried, simplest and cheapest first.
-
-    Matchers that decide yes or no; ROUGE with every measure, by tokenizer; other built-in matchers
-    with a threshold that ask no model; then `further`, whatever it is.
-    """
-    specs: list[dict[str, Any]] = [{"method": "text"}, {"method": "contains"}]
-    specs += [
-        spec | ({} if tokenizer == "unicode" else {"tokenizer": tokenizer})
-        for tokenizer in _TOKENIZERS
-        for spec in _ROUGE
-    ]
-    listed = {spec["method"] for spec in _ROUGE}
-    for method in matchers.METHODS:
-        options = matchers.option_names(method)
-        if (
-            method not in listed
-            and not matchers.method_class(method).asks
-            and "threshold" in options
-        ):
-            shares = [{"method": method, "of": share} for share in _SHARES if "of" in options]
-            specs += [{"method": method}, *shares]
-    return specs + [as_mapping(spec) for spec in further]

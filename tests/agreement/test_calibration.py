@@ -30,7 +30,7 @@ from kragx import (
     read_labels,
 )
 from kragx.agreement import Labels
-from kragx.agreement.calibration import candidates
+from kragx.agreement.calibration import CANDIDATES
 from kragx.agreement.coefficients import cohen_kappa, f1
 from kragx.agreement.label_files import document_name
 from kragx.agreement.threshold_choice import Chooser, Trial
@@ -187,15 +187,18 @@ def test_a_worse_candidate_is_not_taken_for_being_simple():
 
 def test_what_is_tried():
     """Simplest first; every built-in matcher with a threshold that asks no model; more last."""
-    listed = candidates([{"method": "overlap", "threshold": 0.9}, "exact"])
-    assert listed[:3] == [{"method": "text"}, {"method": "contains"}, {"method": "overlap"}]
-    assert listed[-2:] == [{"method": "overlap"}, {"method": "exact"}]
-    methods = {each["method"] for each in listed}
+    assert CANDIDATES[:3] == ({"method": "text"}, {"method": "contains"}, {"method": "overlap"})
+    methods = {each["method"] for each in CANDIDATES}
     for name in METHODS:
         if not method_class(name).asks and "threshold" in matcher_options(name):
             assert name in methods
     assert not methods & {"llm", "embedding"}
-    assert {each["tokenizer"] for each in listed if "tokenizer" in each} == {"char"}
+    assert {each["tokenizer"] for each in CANDIDATES if "tokenizer" in each} == {"char"}
+    dataset, run, labels = labelled(2)
+    more = [{"method": "overlap", "threshold": 0.9}, "exact"]
+    found = calibrate(dataset, labels, run, more=more).candidates
+    assert len(found) == len(CANDIDATES) + 2
+    assert "exact" in {each.match["method"] for each in found}
 
 
 def matcher_options(name: str) -> tuple[str, ...]:
