@@ -13,6 +13,7 @@ import numpy as np
 
 from kragx.agreement.label_files import Key, document_name, text_name
 from kragx.agreement.labels import Labels, read_labels
+from kragx.data import Doc, Gold
 from kragx.ground.errors import DataError, UsageError
 from kragx.matchers import MatchItem
 from kragx.metrics import Bools, Ints
@@ -57,7 +58,7 @@ def labelled(
 def _resolved(
     items: Sequence[MatchItem], labels: Mapping[Key, float], positive: float
 ) -> tuple[Ints, Bools, int]:
-    """What `labelled` gives.
+    """The pairs of some labels, whether each is a match, and how many labels are of none.
 
     A document that a list repeats, or a gold item, is one pair, not several; but the same words
     without an id may stand in two places of a source, and answer in one of them.
@@ -108,7 +109,7 @@ def _named(item: MatchItem) -> tuple[_Places, _Places]:
     ]
     golds: list[tuple[object, set[str | None]]] = []
     for gold in item.query.gold:
-        targets = gold, *gold.alternatives
+        targets: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
         texts = [text_name(target.text) for target in targets]
         golds.append(((gold.grade, *(target.id for target in targets), *texts), {gold.id, *texts}))
     places = _places(golds)
