@@ -8,19 +8,16 @@ import numpy as np
 import yaml
 
 from kragx import matchers
-from kragx.agreement.labelled_pairs import of_metadata, resolved
-from kragx.agreement.labels import Labels, read_labels
+from kragx.agreement.labelled_pairs import labelled
 from kragx.agreement.threshold_choice import By, Candidate, Chooser, as_mapping, trials
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
 from kragx.evaluation.inputs import Texts, source_of
-from kragx.ground.errors import DataError, UsageError, check_whole, nearest
+from kragx.ground.errors import UsageError, check_whole, nearest
 from kragx.ground.printing import Cell, Line, Part, Result, Table, message, warning
 from kragx.metrics import KRAGX
 from kragx.metrics.intervals import TOO_FEW
 
-_TOKENIZERS = ("unicode", "char")
-_SHARES = ("gold", "chunk")  # of `span`, besides the larger of the two
 _ROUGE = (
     {"method": "overlap"},  # of rouge2
     *(
@@ -30,6 +27,16 @@ _ROUGE = (
         if (method, measure) != ("rouge2", "overlap")
     ),
 )
+
+CANDIDATES: tuple[dict[str, str], ...] = (
+    {"method": "text"},
+    {"method": "contains"},
+    *_ROUGE,
+    *({**spec, "tokenizer": "char"} for spec in _ROUGE),
+    *({"method": "span"}, {"method": "span", "of": "gold"}, {"method": "span", "of": "chunk"}),
+)
+"""What is tried, simplest and cheapest first: matchers that decide yes or no, and those that have a
+threshold and ask no model."""
 
 FOLDS = 5
 """Of cross-validation, by query; fewer where there are fewer labelled queries."""
@@ -211,39 +218,19 @@ def calibrate(
     check_whole("seed", seed, lowest=0)
     texts = Texts.of(corpus, matchers.matcher(KRAGX.match))
     items = list(source_of(results, run, KRAGX, texts=texts).items(KRAGX))
-    is_placed = labels is None
-    if is_placed and not (labels := Labels({}, of_gold=dict(of_metadata(items)))):
-        raise UsageError(
-            "labels: none are given, and no document and gold item of a query say in metadata "
-            "'source' and 'start_index' where they were taken from; name a file with --labels"
-        )
-    given_labels = read_labels(labels)
-    positive = given_labels.positive if positive is None else positive
-    if positive is None:
-        raise UsageError(
-            "which grades of {name} are a match is not known, as they are not by kragx's rubrics",
-            field="positive",
-            remedy="name the least one (--positive 3), or the rubric's file (--rubric FILE.yaml)",
-            name=given_labels.name,
-        )
-    pairs, truth, n_unused = resolved(items, given_labels.by_gold, positive)
-    specs = candidates(more) if only is None else [as_mapping(spec) for spec in only]
+    pairs, truth, n_unused = labelled(items, labels, positive)
     queries, query_of = np.unique(pairs[:, 0], return_inverse=True)
-    if len(queries) < 2:
-        raise DataError("labels: all are of one query; at least two are needed, to choose on some")
-    if truth.all() or not truth.any():
-        kind = "a match" if truth.all() else "no match"
-        raise DataError("labels: every pair is labelled {kind}; both kinds are needed", kind=kind)
+    specs = [as_mapping(spec) for spec in ([*CANDIDATES, *more] if only is None else only)]
     tried = trials(items, specs, pairs)
     folds = min(FOLDS, len(queries))
     tested, choice, honest = Chooser(tried, truth, query_of, by, folds, seed).result()
     # Of several the simplest, which comes first.
     closest = min(tested, key=lambda candidate: candidate.mistakes)
-    made_by = None if is_placed or closest.mistakes else _decision(closest)
+    made_by = None if labels is None or closest.mistakes else _decision(closest)
     if made_by is not None:
         honest = replace(honest, value=None, low=None, high=None)
-    values = [candidate.agreement.value for candidate in tested]
-    order = np.argsort([np.inf if value is None else -value for value in values], kind="stable")
+    # Without an agreement, which is NaN, it comes last.
+    values = np.array([candidate.agreement.value for candidate in tested], np.float64)
     n_matched, n_unmatched = (len(np.unique(query_of[kind])) for kind in (truth, ~truth))
     caution = message(
         "queries with a pair labelled a match: {matches}, with one labelled no match: "
@@ -256,7 +243,7 @@ def calibrate(
         by=by,
         chosen=choice,
         honest=honest,
-        candidates=tuple(tested[row] for row in order),
+        candidates=tuple(tested[row] for row in np.argsort(-values, kind="stable")),
         n_queries=len(queries),
         n_pairs=len(truth),
         n_matches=int(truth.sum()),
@@ -274,28 +261,3 @@ def _decision(candidate: Candidate) -> str:
     return message(
         "{match} from {threshold:.4g} on", match=candidate.name, threshold=float(threshold)
     )
-
-
-def candidates(further: Iterable[object] = ()) -> list[dict[str, Any]]:
-    """What is tried, simplest and cheapest first.
-
-    Matchers that decide yes or no; ROUGE with every measure, by tokenizer; other built-in matchers
-    with a threshold that ask no model; then `further`, whatever it is.
-    """
-    specs: list[dict[str, Any]] = [{"method": "text"}, {"method": "contains"}]
-    specs += [
-        spec | ({} if tokenizer == "unicode" else {"tokenizer": tokenizer})
-        for tokenizer in _TOKENIZERS
-        for spec in _ROUGE
-    ]
-    listed = {spec["method"] for spec in _ROUGE}
-    for method in matchers.METHODS:
-        options = matchers.option_names(method)
-        if (
-            method not in listed
-            and not matchers.method_class(method).asks
-            and "threshold" in options
-        ):
-            shares = [{"method": method, "of": share} for share in _SHARES if "of" in options]
-            specs += [{"method": method}, *shares]
-    return specs + [as_mapping(spec) for spec in further]

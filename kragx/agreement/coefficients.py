@@ -14,19 +14,20 @@ from kragx.judging import panel
 from kragx.metrics import Bools, Floats, Ints
 
 
-def confusions(query: Ints, human: Ints | Bools, judge: Ints | Bools, n_labels: int) -> Floats:
-    """(q, l, l) the confusion matrix of each query that has a pair, in the queries' order.
+def confusions(query: Ints, human: Ints | Bools, judges: Ints | Bools, n_labels: int) -> Floats:
+    """(q, j, l, l) each judge's confusion matrix of each query that has a pair, in their order.
 
     Args:
         query: (u) the query of each pair, by number.
         human: (u) the human label of each, by position from 0 on.
-        judge: (u) the judge's.
+        judges: (j, u) each judge's.
         n_labels: how many labels there are.
     """
     queries, rows = np.unique(query, return_inverse=True)
-    counts = np.zeros((len(queries), n_labels, n_labels))
+    counts = np.zeros((len(queries), len(judges), n_labels, n_labels))
+    judge = np.arange(len(judges))[:, None]
     # `counts[...] += 1` would count a cell that stands there several times once.
-    np.add.at(counts, (rows, human.astype(int), judge.astype(int)), 1)
+    np.add.at(counts, (rows, judge, human.astype(int), judges.astype(int)), 1)
     return counts
 
 

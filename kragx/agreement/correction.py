@@ -7,17 +7,21 @@ too narrow.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import compress
+from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 
 from kragx.agreement import scoring
-from kragx.agreement.drawing import Drawing
-from kragx.agreement.label_files import examples_shown
+from kragx.agreement.label_files import label_format
 from kragx.agreement.labels import Scale, Sides, read_sides
-from kragx.agreement.prediction_powered import CorrectedMean
-from kragx.comparison.statistics import CONFIDENCE
-from kragx.data import Run
+from kragx.agreement.prediction_powered import CorrectedMean, prediction_powered
+from kragx.agreement.sample import drawing_of
+from kragx.comparison.statistics import CONFIDENCE, Interval
+from kragx.data import GoldDataset, Run, read_dataset
+from kragx.data.source import kind_of_file
 from kragx.evaluation.evaluation import Evaluation
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.printing import (
@@ -32,6 +36,7 @@ from kragx.ground.printing import (
     warning,
 )
 from kragx.judging.rubric import canonical_json, key_of
+from kragx.judging.store import is_url
 from kragx.judging.store.qrels import Choice
 from kragx.metrics import Floats
 
@@ -71,7 +76,6 @@ class CorrectedSystem:
 
     def remarks(self) -> Iterator[str]:
         """What is not used, or missing."""
-        n_labelled = len(self.labelled)
         remarks = {
             message(
                 "{n} queries labelled in part, not used for the correction; they are hardly left "
@@ -82,22 +86,17 @@ class CorrectedSystem:
                 "{n} queries without a label by the judge, in no mean", n=self.n_unscored
             ): self.n_unscored > 0,
             message(
-                "judged queries that its results lack: {n} (scored as empty lists)",
+                "judged queries that its results lack: {n}, or failed on: {n_failed} (scored as "
+                "empty lists)",
                 n=self.n_missing,
-            ): self.n_missing > 0,
-            message(
-                "queries that failed: {n_failed} (scored as empty lists)", n_failed=self.n_failed
-            ): self.n_failed > 0,
+                n_failed=self.n_failed,
+            ): self.n_missing + self.n_failed > 0,
             message(
                 "judged {share}: what the judge has not labelled counts as not relevant in its "
                 "values",
                 share=percent(self.judged),
             ): self.judged is not None and self.judged < 1,
-            message(
-                "{n} labelled queries are few: intervals are rough below {few} queries",
-                n=n_labelled,
-                few=FEW_QUERIES,
-            ): n_labelled < FEW_QUERIES,
+            scoring.rough(len(self.labelled), FEW_QUERIES): len(self.labelled) < FEW_QUERIES,
         }
         return (text for text, holds in remarks.items() if holds)
 
@@ -226,23 +225,20 @@ def correct(
             "least: {least!r} is below 3, and two queries have hardly a spread", least=least
         )
     runs = scoring.systems(runs)
-    example_set, _ = examples_shown(judge, choice)
-    if example_set is not None:
-        choice["examples"] = example_set
     sides = read_sides(human, judge, scale, expected=expected, **choice)
     notes: list[str] = []
-    if example_set is not None:
+    if sides.examples is not None:
         # The judge has seen the labels of the other half, and is nearer to people there.
         sides = replace(sides, human=sides.held_out().human)
         notes.append(message("the judge was shown labels: only the half that it never sees counts"))
-    queries, n_labels = [*sides.judge.queries], len(sides.human) + len(sides.judge)
+    queries = [*sides.judge.queries]
     # After the half is taken, so that labels are counted as off the scale only where they count.
-    judge_labels = sides.judge.on(sides.scale, between=True)
-    sides = replace(sides, human=sides.human.on(sides.scale), judge=judge_labels)
-    n_out_of_scale = n_labels - len(sides.human) - len(sides.judge)
-    drawing, pool = Drawing.of(human, questions, queries), _pool_of(sides)
-    first, *rest = scores = [_scored(sides, queries, run, metrics, least) for run in runs]
-    specs = first.evaluation.specs
+    sides, n_out_of_scale = sides.on_scale()
+    by_query, chances = _drawing(human, questions)
+    asks = None if by_query is None else _values_of(by_query, queries)
+    pool = _pool_of(sides)
+    scores = [_scored(sides, queries, run, metrics, least) for run in runs]
+    specs = scores[0][0].specs
     if names := [str(spec) for spec in specs if spec.needs_all_gold]:
         notes.append(
             message(
@@ -251,39 +247,35 @@ def correct(
                 hash=pool,
             )
         )
-    n_common = {
-        run.name: len({*first.labelled} & {*score.labelled}) for run, score in zip(runs[1:], rest)
-    }
-    notes += [
-        message(
-            "{name} and {first}: no difference, as {n} queries are labelled for both",
-            name=name,
-            first=runs[0].name,
-            n=n,
-        )
-        for name, n in n_common.items()
-        if n < least
-    ]
-
-    def corrected(run: Run, score: _Scored) -> CorrectedSystem:
-        metrics, evaluation = [*map(str, specs)], score.evaluation
+    means = partial(_means, [*map(str, specs)], queries, asks, chances)
+    systems: dict[str, CorrectedSystem] = {}
+    for run, (evaluation, n_partly, values) in zip(runs, scores):
         # Of values, query by query: what both systems share falls out, and the interval is
         # narrower. Two means within 0 and 1 are at most 1 apart, whichever is greater.
-        difference = score.judge - first.judge, score.human - first.human
-        is_compared = n_common.get(run.name, 0) >= least
-        return CorrectedSystem(
-            metrics=drawing.means(metrics, score.judge, score.human, (0, 1)),
-            differences=drawing.means(metrics, *difference, (-1, 1)) if is_compared else None,
-            labelled=score.labelled,
-            n_partly_labelled=score.n_partly,
+        apart = values - scores[0][2]
+        n_common = int((~np.isnan(apart[1, 0])).sum())
+        if systems and n_common < least:
+            notes.append(
+                message(
+                    "{name} and {first}: no difference, as {n} queries are labelled for both",
+                    name=run.name,
+                    first=runs[0].name,
+                    n=n_common,
+                )
+            )
+        is_compared = systems and n_common >= least
+        systems[run.name] = CorrectedSystem(
+            metrics=means(values, (0, 1)),
+            differences=means(apart, (-1, 1)) if is_compared else None,
+            labelled=tuple(compress(queries, ~np.isnan(values[1, 0]))),
+            n_partly_labelled=n_partly,
             n_unscored=len(run.results.keys() - {*queries}),
-            judged=scoring.judged_share(evaluation, score.depth),
+            judged=scoring.judged_share(evaluation, _depth_of(evaluation)),
             n_missing=evaluation.counts["n_missing"],
             n_failed=evaluation.counts["n_failed"],
         )
-
     return Corrected(
-        systems={run.name: corrected(run, score) for run, score in zip(runs, scores)},
+        systems=systems,
         n_out_of_scale=n_out_of_scale,
         scale=sides.scale,
         notes=(*scoring.scale_notes(sides.scale, n_out_of_scale), *notes),
@@ -294,72 +286,52 @@ def correct(
             "least_queries": least,
             "method": "prediction-powered mean with power tuning, cross-fitted (PPI++)",
             "pool": pool,
-            **({} if drawing.asks is None else {"asks": float(drawing.asks.sum())}),
+            **({} if asks is None else {"asks": float(asks.sum())}),
         },
     )
 
 
-@dataclass(frozen=True)
-class _Scored:
-    """A system by both sides' labels.
-
-    Attributes:
-        evaluation: by the judge's labels.
-        depth: the deepest cut.
-        labelled: the queries that people have labelled down to there.
-        n_partly: how many they have labelled in part.
-        judge: (m, q) values by the judge's labels.
-        human: (m, q) by people's; NaN of a query that they have not labelled whole.
-    """
-
-    evaluation: Evaluation
-    depth: int
-    labelled: tuple[str, ...]
-    n_partly: int
-    judge: Floats
-    human: Floats
-
-
 def _scored(
     sides: Sides, queries: Sequence[str], run: Run, metrics: Sequence[str], least: int
-) -> _Scored:
+) -> tuple[Evaluation, int, Floats]:
     """Score a system by labels that are on the scale.
+
+    Returns:
+        The evaluation by the judge's labels; how many queries people have labelled in part; and
+        (2, m, q) the values by the judge's labels and by people's, NaN of a query that they have
+        not labelled down to the deepest cut.
 
     Raises:
         DataError: people have labelled fewer than `least` queries whole.
         UsageError: a metric has no cut, or no value for some query.
     """
-    graded = scoring.as_gold(sides.judge, sides.scale, queries)
-    evaluation = scoring.scored_by(graded, run, metrics)
-    depth, by_people = _depth_of(evaluation), sides.human.queries
-    tops = {
-        query: {str(doc.id) for doc in result.documents[:depth]}
-        for query, result in run.results.items()
-    }
-    touched = [query for query in queries if query in by_people]
-    whole = [query for query in touched if by_people[query].keys() >= tops.get(query, set())]
-    n_partly = len(touched) - len(whole)
-    if len(whole) < least:
+    by_judge, by_people = (
+        scoring.scored_by(labels, sides.scale, queries, run, metrics)
+        for labels in (sides.judge, sides.human)
+    )
+    depth = _depth_of(by_judge)
+    touched = np.array([query in sides.human.queries for query in queries], bool)
+    whole = touched & [labelled.all() for labelled in scoring.judged_lists(by_people, depth)]
+    n_whole, n_partly = int(whole.sum()), int((touched & ~whole).sum())
+    if n_whole < least:
         raise DataError(
             message(
                 "{name}: people have labelled {n_whole} queries down to rank {depth} "
                 "({n_partly} in part), and a correction needs at least {least}",
                 name=run.name,
-                n_whole=len(whole),
+                n_whole=n_whole,
                 depth=depth,
                 n_partly=n_partly,
                 least=least,
             ),
             remedy="label more (kragx judge label --queries), or take a smaller cut",
         )
-    results = {query: run.results[query] for query in whole if query in run.results}
-    labelled = scoring.as_gold(sides.human, sides.scale, whole)
-    of_whole = scoring.scored_by(labelled, replace(run, results=results), metrics)
+    judge, people = (
+        np.array([score.values for score in evaluation.scores])
+        for evaluation in (by_judge, by_people)
+    )
     # Only what people have labelled whole is scored by them; the rest is not known, never 0.
-    judge = np.array([score.values for score in evaluation.scores])
-    human = np.full(judge.shape, np.nan)
-    human[:, np.isin(queries, whole)] = [score.values for score in of_whole.scores]
-    return _Scored(evaluation, depth, tuple(whole), n_partly, judge, human)
+    return by_judge, n_partly, np.stack([judge, np.where(whole, people, np.nan)])
 
 
 def _depth_of(evaluation: Evaluation) -> int:
@@ -379,6 +351,105 @@ def _depth_of(evaluation: Evaluation) -> int:
                 spec=str(score.spec),
             )
     return max(spec.k for spec in evaluation.specs if isinstance(spec.k, int))
+
+
+def _drawing(
+    human: object, questions: object
+) -> tuple[Mapping[str, float] | None, Mapping[str, float] | None]:
+    """How labelled questions were drawn of all that the judge has graded.
+
+    From the sample beside people's labels, or from what both say of how they were drawn.
+
+    Args:
+        human: people's labels, as for `read_labels`.
+        questions: a `GoldDataset` or its path, with ``weight`` and ``inclusion``; or None.
+            Where it says no weights, those count by which the sample was drawn.
+
+    Returns:
+        How many asks each question stands for, None where all are alike; of each drawn one its
+        chance to be, None where all had the same.
+
+    Raises:
+        DataError: the labels were drawn as stratified pairs, or a question's chance to be labelled
+            is greater than that to be there.
+    """
+    of_all, of_people, sample = _dataset(questions), _dataset(human), drawing_of(human)
+    if sample.get("design") == "stratified":
+        raise DataError(
+            "{human}: a stratified sample, with as many pairs of rare grades as of frequent "
+            "ones, says nothing of a retriever's lists as they are",
+            remedy="label whole queries (kragx judge label --queries 30)",
+            human=human,
+        )
+    chances: Mapping[str, float] = sample.get("chances", {})
+    if "chances" not in sample and of_people is not None:
+        inclusion = {query.id: query.inclusion for query in of_all or ()}
+        chances = {q.id: q.inclusion / inclusion.get(q.id, 1.0) for q in of_people}
+    # Of a label, given that the question is there: inclusion counts once, as a weight.
+    if max(chances.values(), default=0) > 1 + 1e-9:
+        raise DataError(
+            "question {name!r}: people's labels have a greater chance of having been drawn "
+            "than the question itself",
+            field="inclusion",
+            remedy="give both files the questions of one drawing",
+            name=max(chances, key=chances.__getitem__),
+        )
+    asks = sample.get("weights")
+    if of_all is not None and (weights := of_all.weights) is not None:
+        asks = dict(zip([query.id for query in of_all], weights.tolist()))
+    return asks, chances if len({*chances.values()}) > 1 else None
+
+
+def _means(
+    metrics: Sequence[str],
+    queries: Sequence[str],
+    asks: Floats | None,
+    chances: Mapping[str, float] | None,
+    values: Floats,
+    bounds: Interval,
+) -> dict[str, CorrectedMean]:
+    """The corrected mean of each of m metrics.
+
+    Of (2, m, q) values by the judge's labels and by people's, as of `_scored`, and q asks; a
+    `DataError` where nothing says what the chance of a labelled question was.
+    """
+    labelled, of_labelled, weights = ~np.isnan(values[1, 0]), None, None
+    if chances is not None:
+        drawn = _values_of(chances, [*compress(queries, labelled)])
+        # Where people have labelled fewer than were drawn, each had so much less of a chance.
+        of_labelled = np.minimum(drawn, 1) * min(1, int(labelled.sum()) / len(chances))
+    if asks is not None:
+        weights = np.concatenate([asks[labelled], asks[~labelled]])
+    options = {"weights": weights, "chances": of_labelled}
+    return {
+        metric: prediction_powered(
+            people[labelled], judge[labelled], judge[~labelled], bounds, **options
+        )
+        for metric, judge, people in zip(metrics, *values, strict=True)
+    }
+
+
+def _values_of(values: Mapping[str, float], queries: Sequence[str]) -> Floats:
+    if missing := next((query for query in queries if query not in values), None):
+        raise DataError(
+            "question {missing!r}: nothing says how many asks it stands for, or what its chance of "
+            "having been drawn was",
+            remedy="name the questions (--questions FILE) that were judged, and the labels of one "
+            "drawing",
+            missing=missing,
+        )
+    return np.array([values[query] for query in queries], np.float64)
+
+
+def _dataset(source: object) -> GoldDataset | None:
+    """The gold set that something is, or is the path of; None for other labels."""
+    if isinstance(source, GoldDataset):
+        return source
+    if not isinstance(source, (str, Path)) or is_url(source):
+        return None
+    # Qrels say nothing of how their questions were drawn.
+    is_gold = label_format(Path(source)) == "gold" and kind_of_file(source) != "qrels"
+    return read_dataset(source) if is_gold else None
 
 
 def _pool_of(sides: Sides) -> str:

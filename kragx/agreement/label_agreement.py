@@ -6,8 +6,9 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
+from kragx.agreement import scoring
 from kragx.agreement.coefficients import confusions, defined, statistics
-from kragx.agreement.label_files import Pair, Side, examples_shown
+from kragx.agreement.label_files import Pair, Side
 from kragx.agreement.labels import (
     Labels,
     OutOfScale,
@@ -17,7 +18,7 @@ from kragx.agreement.labels import (
     read_labels,
     read_sides,
 )
-from kragx.agreement.scoring import LEVEL, METRIC, SystemAgreement, ends, rank_systems, scale_notes
+from kragx.agreement.scoring import METRIC, SystemAgreement
 from kragx.comparison.statistics import CONFIDENCE, LEAST, MOST_RESAMPLES, RESAMPLES, SEED
 from kragx.data import Run
 from kragx.ground.errors import DataError, check_whole
@@ -144,9 +145,9 @@ class Agreement(Result):
         settings = self.settings
         yield self._headline()
         yield Table(
-            (message("statistic"), message("value"), LEVEL),
+            (message("statistic"), message("value"), scoring.LEVEL),
             [
-                (_title(name), number(value), ends(self.intervals[name]))
+                (_title(name), number(value), scoring.ends(self.intervals[name]))
                 for name, value in self.values.items()
             ],
         )
@@ -202,13 +203,13 @@ class Agreement(Result):
         )
 
     def _change_table(self, change: Change) -> Table:
-        moved = (message("difference"), LEVEL)
+        moved = (message("difference"), scoring.LEVEL)
         return Table(
             (message("statistic"), message("before"), message("after"), *moved),
             [
                 (
                     *(_title(name), number(value), number(self.values[name])),
-                    *(signed(change.differences[name]), ends(change.intervals[name])),
+                    *(signed(change.differences[name]), scoring.ends(change.intervals[name])),
                 )
                 for name, value in change.values.items()
                 if not name.startswith("bias.")  # each rests on a few of these pairs
@@ -231,11 +232,7 @@ class Agreement(Result):
         if n_queries < LEAST:
             yield message("too few to tell: fewer than {n} queries have no interval", n=LEAST)
         elif n_queries < FEW_QUERIES:
-            yield message(
-                "{n} queries are few: intervals are rough below {few} queries",
-                n=n_queries,
-                few=FEW_QUERIES,
-            )
+            yield scoring.rough(n_queries, FEW_QUERIES)
         if hint := other_form(self.missing):
             yield hint
         if change is not None and change.n_without:
@@ -250,7 +247,7 @@ class Agreement(Result):
                 "judge.examples puts it there"
             )
         if self.systems is not None:
-            yield from scale_notes(scale)
+            yield from scoring.scale_notes(scale)
 
     def _left_out(self) -> Iterator[str]:
         for side, party in _WHO.items():
@@ -318,46 +315,37 @@ def agree(
         0.5
     """
     check_whole("resamples", resamples, highest=MOST_RESAMPLES)
-    # A judge that was shown labels is held against those it never saw, without anybody asking.
-    example_set, is_without = examples_shown(judge, choice)
-    if example_set is not None:
-        choice["examples"] = example_set
     sides = read_sides(human, judge, scale, **choice)
-    is_halved, earlier = example_set is not None if held_out is None else held_out, None
-    # The labels before may be of another store, whose examples nobody has named.
-    without: Choice = {**choice, "examples": NO_EXAMPLES if before is None else None}
-    if before is not None:
-        earlier = read_labels(before, "judge", **without)
-    elif example_set is not None and is_without:
-        earlier = read_labels(judge, "judge", **without)
-        earlier = replace(earlier, name=f"{earlier.name} without examples")
+    is_halved = sides.examples is not None if held_out is None else held_out
+    earlier = _earlier(before, judge, sides, choice)
     sides = sides.held_out() if is_halved else sides
-    common = sides.common(held_out=is_halved)
-    compared = [pair for pair in common if earlier and earlier.grades.get(pair) in sides.scale]
+    pairs = sides.common(held_out=is_halved)
+    compared = [pair for pair in pairs if earlier and earlier.grades.get(pair) in sides.scale]
     if before is not None and not compared:
         raise DataError(
             "no pair that is compared has a label in {value}", value=earlier and earlier.name
         )
     # Both are measured on the same pairs: else what was labelled would look like a change.
-    n_without, common = len(common) - len(compared), compared or common
-    judges = [sides.judge] if earlier is None or not compared else [earlier, sides.judge]
-    counts, labels = _counts(sides, common, judges), sides.scale.labels
+    n_without, pairs = len(pairs) - len(compared), compared or pairs
+    counts = _counts(
+        sides, pairs, [earlier, sides.judge] if earlier and compared else [sides.judge]
+    )
+    labels, change = sides.scale.labels, None
     values, intervals = measured(counts, labels, resamples)
-    change = None
     if earlier is not None and compared:
         first = {n: defined(value) for n, value in statistics(counts[:, 0].sum(0), labels).items()}
         moved = measured(counts, labels, resamples, change=True)
         change = Change(earlier.name, n_without, first, *moved)
     return Agreement(
         scale=sides.scale,
-        pairs=len(common),
+        pairs=len(pairs),
         queries=len(counts),
         confusion=tuple(tuple(map(int, row)) for row in counts[:, -1].sum(0)),
         values=values,
         intervals=intervals,
         missing=sides.missing,
         out_of_scale=sides.out_of_scale,
-        systems=rank_systems(sides, runs, values["kappa"], metric=metric) if runs else None,
+        systems=scoring.rank_systems(sides, runs, values["kappa"], metric=metric) if runs else None,
         change=change,
         settings={
             "human": sides.human.name,
@@ -366,10 +354,22 @@ def agree(
             "resamples": resamples,
             "unit": "query",
             "method": "expanded percentile bootstrap",
-            "examples": example_set,
+            "examples": sides.examples,
             "held_out": is_halved,
         },
     )
+
+
+def _earlier(before: object, judge: object, sides: Sides, choice: Choice) -> Labels | None:
+    """The labels before: those that are named, else of the same store without examples, or None."""
+    # Those that are named may be of another store, whose examples nobody has named.
+    without: Choice = {**choice, "examples": NO_EXAMPLES if before is None else None}
+    if before is not None:
+        return read_labels(before, "judge", **without)
+    if sides.examples is None or not sides.has_plain:
+        return None
+    labels = read_labels(judge, "judge", **without)
+    return replace(labels, name=f"{labels.name} without examples")
 
 
 def _counts(sides: Sides, pairs: Sequence[Pair], judges: Sequence[Labels]) -> Floats:
@@ -377,12 +377,9 @@ def _counts(sides: Sides, pairs: Sequence[Pair], judges: Sequence[Labels]) -> Fl
     # In the order in which queries come, as resamples draw them by number.
     places: dict[str, int] = {}
     queries = np.array([places.setdefault(query, len(places)) for query, _ in pairs])
-    human, *by_judge = (
-        np.array([labels.grades[pair] for pair in pairs], int) - sides.scale.low
-        for labels in (sides.human, *judges)
-    )
-    n_labels = len(sides.scale.labels)
-    return np.stack([confusions(queries, human, grades, n_labels) for grades in by_judge], axis=1)
+    every = [[labels.grades[pair] for pair in pairs] for labels in (sides.human, *judges)]
+    human, *by_judge = np.array(every, int) - sides.scale.low
+    return confusions(queries, human, np.array(by_judge), len(sides.scale.labels))
 
 
 def measured(

@@ -1,11 +1,10 @@
 """Labels in files, in memory and in judgement stores, as rows of a key and a grade.
 
-| format  | what                                                                                |
-|---------|-------------------------------------------------------------------------------------|
-| `pairs` | JSON Lines or CSV: query_id, doc_id, gold_id (optional), label; or as ``kragx match`` |
-|         | writes them: query_id, matched (n x m)                                              |
-| `store` | a judgement store: a judge's grades and people's                                    |
-| `gold`  | TREC qrels, a gold or results file of any format: the grades of its gold            |
+| format   | what                                                                               |
+|----------|------------------------------------------------------------------------------------|
+| `matrix` | JSON Lines as ``kragx match`` writes them: query_id, matched (n x m), corrected    |
+| `store`  | a judgement store: a judge's grades and people's                                   |
+| `gold`   | TREC qrels, a gold or results file of any format: the grades of its gold           |
 
 A label is 0 or 1, true or false, or a grade.
 """
@@ -13,14 +12,12 @@ A label is 0 or 1, true or false, or a grade.
 from collections.abc import Iterator, Mapping
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from kragx.data import Doc, Gold, GoldDataset, normalise
 from kragx.data.documents import clean_id
-from kragx.data.formats.cells import unguarded
 from kragx.data.formats.jsonl import ending, open_bytes, read_records
-from kragx.data.formats.tabular import filled, read_csv
-from kragx.data.text import SurrogateRepair, read_number
+from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, UsageError, inside, nearest, shorten
 from kragx.judging import Store
 from kragx.judging.rubric import RUBRICS, is_file, key_of, read_rubric, wording_of
@@ -47,10 +44,6 @@ Row = tuple[Key, float]
 
 Side = Literal["human", "judge"]
 
-_FIELDS = ("query_id", "doc_id", "gold_id", "label")
-_IDS = {"query_id", "doc_id", "gold_id"}
-_WORDS = {"true": 1, "false": 0}
-_MARKS = {"matched", "label"}
 _SQLITE = b"SQLite format 3\x00"
 
 
@@ -67,69 +60,33 @@ def label_format(path: Path) -> str:
     if start == _SQLITE:
         return "store"
     is_json = start.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{")
-    if ending(path) == ".json" or not (is_json or ending(path) in (".csv", ".jsonl", ".ndjson")):
+    if not is_json or ending(path) == ".json":
         return "gold"
-    _, record = next(_records(path), (0, {}))
-    return "gold" if _MARKS.isdisjoint(record) else "pairs"
+    _, record = next(read_records(path), (0, {}))
+    return "matrix" if "matched" in record else "gold"
 
 
-def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    if path.suffix.lower() != ".csv":
-        return read_records(path)
-    # What kragx has written, and a person has corrected in a spreadsheet, has its own ids again.
-    rows = (
-        (line, {name: unguarded(cell) for name, cell in row.items()})
-        for line, row in read_csv(path)
-    )
-    return filled(rows)
-
-
-def of_pairs(path: Path) -> Iterator[Row]:
-    """The labels of a file of pairs."""
-    for line, record in _records(path):
+def of_matrix(path: Path) -> Iterator[Row]:
+    """The labels of pairs by their places, as ``kragx match`` writes them; null is not known."""
+    for line, record in read_records(path):
         with inside(path=f"{path}:{line}"):
-            yield from _of_record(record)
-
-
-def _of_record(record: Mapping[str, Any]) -> Iterator[Row]:
-    """The labels of a pair or a matrix; a field in which nothing stands is none."""
-    fields = {
-        name: value
-        for name, value in record.items()
-        if value is not None and str(value).strip() != ""
-    }
-    is_matrix = "matched" in fields
-    required = ("query_id",) if is_matrix else ("query_id", "doc_id", "label")
-    unknown = [] if is_matrix else [name for name in fields if name not in _FIELDS]
-    if unknown:
-        hint = nearest(unknown[0], _FIELDS)
-        raise DataError("unknown field {unknown!r}; {hint}", unknown=unknown[0], hint=hint)
-    if absent := [name for name in required if name not in fields]:
-        raise DataError("{name!r} is missing", name=absent[0])
-    for name in fields.keys() & _IDS:
-        with inside(name):
-            fields[name] = clean_id(fields[name], SurrogateRepair())
-    query_id = fields["query_id"]
-    if not is_matrix:
-        yield (query_id, fields["doc_id"], fields.get("gold_id")), _grade(fields["label"])
-        return
-    rows = fields["matched"]
-    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
-        raise DataError("'matched' must be a list of lists, not {rows}", rows=shorten(rows))
-    for rank, row in enumerate(rows, start=1):
-        for gold, value in enumerate(row, start=1):
-            if value is not None:  # null: not known
-                yield (query_id, rank, gold), _grade(value)
-
-
-def _grade(value: Any) -> float:
-    word = str(value).strip().lower()
-    grade = read_number(str(_WORDS.get(word, word)))
-    if grade is None or not isfinite(grade):
-        raise DataError(
-            "'label' must be 0 or 1, true or false, or a grade, not {value!r}", value=value
-        )
-    return grade
+            with inside("query_id"):
+                query_id = clean_id(record.get("query_id"), SurrogateRepair())
+            if query_id is None:
+                raise DataError("{name!r} is missing", name="query_id")
+            rows = record.get("matched")
+            if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+                raise DataError("'matched' must be a list of lists, not {rows}", rows=shorten(rows))
+            for rank, row in enumerate(rows, start=1):
+                for gold, value in enumerate(row, start=1):
+                    if value is None:
+                        continue
+                    if not isinstance(value, (int, float)) or not isfinite(value):
+                        raise DataError(
+                            "'matched' holds 0 or 1, true or false, grades or null, not {value}",
+                            value=shorten(value),
+                        )
+                    yield (query_id, rank, gold), float(value)
 
 
 def document_name(doc: Doc | Gold) -> str:
@@ -149,10 +106,7 @@ def of_dataset(dataset: GoldDataset, name: str) -> Iterator[Row]:
         DataError: no query has gold.
     """
     if not any(query.gold for query in dataset):
-        raise DataError(
-            "there is no label in it: neither gold, nor the 'label' of pairs, nor 'matched'",
-            path=name,
-        )
+        raise DataError("there is no label in it: neither gold nor 'matched'", path=name)
     for query in dataset:
         for gold in query.gold:
             docs = (gold,) if gold.id is not None or gold.text is not None else ()

@@ -4,129 +4,157 @@ Pairs whose places in their sources are both known match or do not, without a pe
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cache
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from kragx.agreement.label_files import Key, Row, document_name, text_name
+from kragx.agreement.label_files import Key, document_name, text_name
+from kragx.agreement.labels import Labels, read_labels
 from kragx.data import Doc, Gold
-from kragx.ground.errors import DataError
-from kragx.ground.printing import message
+from kragx.ground.errors import DataError, UsageError
 from kragx.matchers import MatchItem
 from kragx.metrics import Bools, Ints
 
-_Places = Mapping[str | int | None, Sequence[int]]
 
-
-def resolved(
-    items: Sequence[MatchItem], labels: Mapping[Key, float], positive: float
+def labelled(
+    items: Sequence[MatchItem], labels: object, positive: float | None
 ) -> tuple[Ints, Bools, int]:
     """The labelled pairs, whether each is a match, and how many labels are of none of them.
 
-    A document that a list repeats, or a gold item, is one pair, not several; but the same words
-    without an id may stand in two places of a source, and answer in one of them.
+    Args:
+        items: the documents and gold of queries.
+        labels: what `read_labels` takes; None for those that metadata give (`of_metadata`).
+        positive: the least grade that is a match; None for that of the labels.
 
     Returns:
         (u, 3) query, document and gold item, by position, -1 for any gold item; (u) whether the
         label says that they match; the number of labels that are of no pair.
 
     Raises:
-        DataError: two labels of a pair differ, or none is of a pair.
+        UsageError: there is no label, or nobody knows which grades are a match.
+        DataError: two labels of a pair differ, none is of a pair, or all are alike or of one query.
+    """
+    labels = of_metadata(items) if labels is None else read_labels(labels)
+    positive = labels.positive if positive is None else positive
+    if positive is None:
+        raise UsageError(
+            "which grades of {name} are a match is not known, as they are not by kragx's rubrics",
+            field="positive",
+            remedy="name the least one (--positive 3), or the rubric's file (--rubric FILE.yaml)",
+            name=labels.name,
+        )
+    pairs, truth, n_unused = _resolved(items, labels.by_gold, positive)
+    if len(np.unique(pairs[:, 0])) < 2:
+        raise DataError("labels: all are of one query; at least two are needed, to choose on some")
+    if truth.all() or not truth.any():
+        kind = "a match" if truth.all() else "no match"
+        raise DataError("labels: every pair is labelled {kind}; both kinds are needed", kind=kind)
+    return pairs, truth, n_unused
+
+
+def _resolved(
+    items: Sequence[MatchItem], labels: Mapping[Key, float], positive: float
+) -> tuple[Ints, Bools, int]:
+    """The pairs of some labels, whether each is a match, and how many labels are of none.
+
+    A document that a list repeats, or a gold item, is one pair, not several; but the same words
+    without an id may stand in two places of a source, and answer in one of them.
     """
     rows = {item.query.id: row for row, item in enumerate(items)}
     # Once each, and only of queries that have a label, which are few.
     named = cache(lambda row: _named(items[row]))
-    identities = cache(lambda row: _identities(items[row]))
-    decisions: dict[object, tuple[tuple[int, int, int], bool]] = {}
+    decisions: dict[tuple[tuple[int, int, int], bool], bool] = {}
     n_unused = 0
     for (query_id, doc_name, gold_name), grade in labels.items():
         match, row = grade >= positive, rows.get(query_id, -1)
         docs, golds = named(row) if row >= 0 else ({}, {})
         places = [*product((row,), docs.get(doc_name, ()), golds.get(gold_name, ()))]
         n_unused += not places
+        is_of_alternative = isinstance(gold_name, str)
         for place in places:
-            _, rank, gold = place
-            doc_identities, gold_identities = identities(row)
-            pair = row, doc_identities[rank], gold_identities[gold]
-            # The first place stands for all of a pair; what is said of another place must agree.
-            first, decision = decisions.setdefault(pair, (place, match))
-            if decision == match:
-                continue
-            if isinstance(gold_name, str):  # one of its alternatives: one match is enough
-                decisions[pair] = first, True
-            elif place != first and items[row].docs[rank].id is None:
-                decisions.setdefault((*pair, match), (place, match))
-            else:
+            is_apart = items[row].docs[place[1]].id is None and not is_of_alternative
+            pair = place, is_apart and match
+            decision = decisions.setdefault(pair, match)
+            if decision != match and not is_of_alternative:
                 raise DataError(
                     "labels: query {query_id!r}, rank {rank} is labelled twice (it repeats "
                     "rank {first}), and the labels differ; keep one",
                     query_id=query_id,
-                    rank=rank + 1,
-                    first=first[1] + 1,
+                    rank=doc_name if isinstance(doc_name, int) else place[1] + 1,
+                    first=place[1] + 1,
                 )
+            decisions[pair] = decision or match  # of alternatives one match is enough
     if not decisions:
         raise DataError(
-            message(
-                "labels: none of the {n_labels} labels is of a retrieved document and a gold item "
-                "of the results",
-                n_labels=len(labels),
-            ),
+            "labels: none of the {n_labels} labels is of a retrieved document and a gold item "
+            "of the results",
             remedy="check query ids, document ids and ranks",
+            n_labels=len(labels),
         )
-    pairs, truth = zip(*sorted(decisions.values()), strict=True)
+    pairs, truth = zip(*sorted((place, decision) for (place, _), decision in decisions.items()))
     return np.array(pairs, np.int64), np.array(truth), n_unused
+
+
+_Places = dict[str | int | None, list[int]]
 
 
 def _named(item: MatchItem) -> tuple[_Places, _Places]:
     """Where an item's documents, and its gold, stand by all that a label may call them."""
-    docs: defaultdict[str | int | None, list[int]] = defaultdict(list)
-    golds: defaultdict[str | int | None, list[int]] = defaultdict(list)
-    names: set[str | int | None]
-    for place, doc in enumerate(item.docs):
-        names = {place + 1, document_name(doc), text_name(doc.text)}
-        for name in names:
-            docs[name].append(place)
-    for place, gold in enumerate(item.query.gold):
-        names = {place + 1, gold.id, *(text_name(target.text) for target in _targets(gold))}
-        for name in names:
-            golds[name].append(place)
-    # A label without a gold item is of any of them: the document answers, whatever it matches.
-    golds[None] = [-1] if any(gold.grade > 0 for gold in item.query.gold) else []
-    return docs, golds
-
-
-def _identities(item: MatchItem) -> tuple[list[object], list[object]]:
-    """What tells an item's documents from each other, and its gold; at -1 stands any gold."""
-    golds: list[object] = [
-        (gold.grade, *((target.id, text_name(target.text)) for target in _targets(gold)))
-        for gold in item.query.gold
+    docs = [
+        ((doc.id, text_name(doc.text)), {document_name(doc), text_name(doc.text)})
+        for doc in item.docs
     ]
-    return [(doc.id, text_name(doc.text)) for doc in item.docs], [*golds, None]
+    golds: list[tuple[object, set[str | None]]] = []
+    for gold in item.query.gold:
+        targets: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
+        texts = [text_name(target.text) for target in targets]
+        golds.append(((gold.grade, *(target.id for target in targets), *texts), {gold.id, *texts}))
+    places = _places(golds)
+    # A label without a gold item is of any of them: the document answers, whatever it matches.
+    places[None] = [-1] if any(gold.grade > 0 for gold in item.query.gold) else []
+    return _places(docs), places
 
 
-def _targets(gold: Gold) -> tuple[Gold | Doc, ...]:
-    return gold, *gold.alternatives
+def _places(named: Sequence[tuple[object, Set[str | None]]]) -> _Places:
+    """By name and by place from 1 on; what has the identity of another stands where that does."""
+    places: defaultdict[str | int | None, list[int]] = defaultdict(list)
+    first: dict[object, int] = {}
+    for place, (identity, names) in enumerate(named):
+        for name in {place + 1, *names}:
+            if first.setdefault(identity, place) not in places[name]:
+                places[name].append(first[identity])
+    return places
 
 
 _Stretch = tuple[str, int, int]  # source, start, end
 
 
-def of_metadata(items: Iterable[MatchItem]) -> Iterator[Row]:
+def of_metadata(items: Iterable[MatchItem]) -> Labels:
     """A label of each pair of document and gold item both of which say where they were taken from.
 
     They say it in metadata: ``source``, ``start_index`` and, if it is not where the text ends,
     ``end_index``, in characters. A match shares at least half of the characters of either.
+
+    Raises:
+        UsageError: there is no such pair.
     """
+    labels: dict[Key, float] = {}
     for item in items:
         golds = [_stretch(gold.text, gold.metadata) for gold in item.query.gold]
         for rank, doc in enumerate(item.docs, start=1):
             chunk = _stretch(doc.text, doc.metadata)
             for number, gold in enumerate(golds, start=1):
                 if chunk is not None and gold is not None:
-                    yield (item.query.id, rank, number), float(_match(chunk, gold))
+                    labels[item.query.id, rank, number] = float(_match(chunk, gold))
+    if not labels:
+        raise UsageError(
+            "labels: none are given, and no document and gold item of a query say in metadata "
+            "'source' and 'start_index' where they were taken from; name a file with --labels"
+        )
+    return Labels({}, of_gold=labels)
 
 
 def _match(chunk: _Stretch, gold: _Stretch) -> bool:

@@ -15,9 +15,10 @@ from kragx.agreement.label_files import (
     Row,
     Side,
     check_choice,
+    examples_shown,
     label_format,
     of_dataset,
-    of_pairs,
+    of_matrix,
     of_store,
 )
 from kragx.data import GoldDataset, id_difference, look_alikes, read_dataset
@@ -121,35 +122,30 @@ class Scale:
         return range(self.low, self.high + 1)
 
 
-def _inferred(human: Labels) -> Scale:
-    """The scale that people's labels span, and the judge's alone do not widen."""
-    whole = {int(grade) for grade in human.grades.values() if grade == int(grade)}
-    if not whole:
-        raise UsageError("scale: {name} has no whole number as a label; name one", name=human.name)
-    low, high = min(whole), max(whole)
-    if low == high:
-        low, high = min(low, 0), max(high, 1)
-    return Scale(low, high, inferred=True)
-
-
 def read_scale(value: object, human: Labels) -> Scale:
     """The scale that a value stands for (``"0-3"``, ``(0, 3)``), else that of the human labels.
 
     Inferred, it goes from the least to the greatest whole number among the human labels, and from
-    0 on if they have but one label.
+    0 on if they have but one label. What the judge's labels alone have does not widen it.
 
     Raises:
         UsageError: the value is no scale, or there is none to infer.
     """
     match value:
-        case None:
-            return _inferred(human)
         case Scale():
             return value
         case str() if ends := _SCALE.fullmatch(value):
             return Scale(int(ends[1]), int(ends[2]))
         case (int() as low, int() as high):
             return Scale(low, high)
+        case None:
+            whole = {int(grade) for grade in human.grades.values() if grade == int(grade)}
+            if not whole:
+                raise UsageError(
+                    "scale: {name} has no whole number as a label; name one", name=human.name
+                )
+            labels = whole if len(whole) > 1 else {0, 1, *whole}
+            return Scale(min(labels), max(labels), inferred=True)
     raise UsageError(
         "scale: {value} is none; write its ends, for example 0-3 or -2..4", value=shorten(value)
     )
@@ -165,7 +161,7 @@ def read_labels(
     """Read labels.
 
     Args:
-        source: `Labels`; the path of labelled pairs or of a judgement store
+        source: `Labels`; the path of what ``kragx match`` wrote or of a judgement store
             (`kragx.agreement.label_files`); or what `read_dataset` takes, whose gold's grades are
             the labels: TREC qrels, a gold or results file, ``{query id: {document id: grade}}``.
         side: whose labels of query and document are wanted; of a store its human labels or its
@@ -195,8 +191,8 @@ def read_labels(
         case str() | Path() if is_url(source) or label_format(Path(source)) == "store":
             rows, positive = of_store(Address.of(source), side, choice, expected=expected)
             labels = replace(collected(rows, str(Address.of(source))), positive=positive)
-        case str() | Path() if label_format(Path(source)) == "pairs":
-            labels = collected(of_pairs(Path(source)), str(Path(source)))
+        case str() | Path() if label_format(Path(source)) == "matrix":
+            labels = collected(of_matrix(Path(source)), str(Path(source)))
         case _:
             is_named = isinstance(source, (str, Path, GoldDataset))
             dataset = read_dataset(source, name=None if is_named else "labels")
@@ -223,11 +219,20 @@ class OutOfScale:
 
 @dataclass(frozen=True)
 class Sides:
-    """People's labels and the judge's, on a scale."""
+    """People's labels and the judge's, on a scale.
+
+    Attributes:
+        human, judge: the labels.
+        scale: of both.
+        examples: the name of those that the judge was shown; None for none, and where nobody knows.
+        has_plain: whether its store has grades without any as well.
+    """
 
     human: Labels
     judge: Labels
     scale: Scale
+    examples: str | None
+    has_plain: bool
 
     def held_out(self) -> "Sides":
         """Those of the queries whose labels are never examples."""
@@ -237,6 +242,12 @@ class Sides:
             return replace(labels, grades=grades)
 
         return replace(self, human=half(self.human), judge=half(self.judge))
+
+    def on_scale(self) -> tuple["Sides", int]:
+        """Those on the scale, the judge's between two of its labels as well; how many are not."""
+        human, judge = self.human.on(self.scale), self.judge.on(self.scale, between=True)
+        n = len(self.human) + len(self.judge) - len(human) - len(judge)
+        return replace(self, human=human, judge=judge), n
 
     @property
     def missing(self) -> dict[Side, tuple[Pair, ...]]:
@@ -266,10 +277,14 @@ class Sides:
         """
         human, judge = self.human.on(self.scale).grades, self.judge.grades
         common = [pair for pair in human if judge.get(pair) in self.scale]
-        if common:
-            return common
+        if not common:
+            raise self._apart(held_out=held_out)
+        return common
+
+    def _apart(self, *, held_out: bool) -> DataError:
+        """Why no pair has a label from both sides."""
         if held_out:
-            raise DataError(
+            return DataError(
                 "no pair of the held-out half of the queries has a label from both sides",
                 remedy="label more queries (kragx judge label), and let the judge grade them; or "
                 "count all (--all-queries)",
@@ -278,7 +293,7 @@ class Sides:
         (query, document), (query_2, document_2) = (
             next(iter(side.grades)) for side in (self.human, self.judge)
         )
-        raise DataError(
+        return DataError(
             "no pair has a label of the scale {scale} from both sides. {human} has query "
             "{query!r}, document {document!r}, {judge} has query {query_2!r}, document "
             "{document_2!r}: pairs are joined by query id and document id",
@@ -296,11 +311,18 @@ class Sides:
 def read_sides(
     human: object, judge: object, scale: object, *, expected: bool = False, **choice: Unpack[Choice]
 ) -> Sides:
-    """The human labels, the judge's, and their scale; arguments as of `read_labels`."""
+    """The human labels, the judge's, and their scale; arguments as of `read_labels`.
+
+    Of a judge's store without named examples the grades with some, if there are any: nobody has to
+    ask that a judge is held against labels it never saw.
+    """
     # People first: where both are broken, theirs is the file that somebody can mend.
     people = read_labels(human, "human")
+    examples, has_plain = examples_shown(judge, choice)
+    if examples is not None:
+        choice["examples"] = examples
     machine = read_labels(judge, "judge", expected=expected, **choice)
-    return Sides(people, machine, read_scale(scale, people))
+    return Sides(people, machine, read_scale(scale, people), examples, has_plain)
 
 
 def other_form(missing: Mapping[Side, Iterable[Pair]]) -> str:
@@ -318,13 +340,12 @@ def collected(rows: Iterable[Row], name: str) -> Labels:
     labels: dict[Key, float] = {}
     for key, grade in rows:
         if labels.setdefault(key, grade) != grade:
-            query, document, _ = key
             raise DataError(
                 "query {query!r}, document {document!r} has the labels {grades:g} and "
                 "{grade:g}; keep one",
                 path=name,
-                query=query,
-                document=document,
+                query=key[0],
+                document=key[1],
                 grades=labels[key],
                 grade=grade,
             )
@@ -336,6 +357,5 @@ def collected(rows: Iterable[Row], name: str) -> Labels:
         if gold is None and isinstance(document, str)
     }
     # One label by rank or of a gold item is enough: what is left cannot be joined by ids alone.
-    if len(grades) < len(labels):
-        return Labels({}, file_name(name), of_gold=labels)
-    return Labels(grades, file_name(name))
+    of_gold = labels if len(grades) < len(labels) else {}
+    return Labels({} if of_gold else grades, file_name(name), of_gold=of_gold)

@@ -166,25 +166,15 @@ class Probe(Result):
 
     def describe(self) -> Iterator[Part]:
         """The verdict, what it rests on, and the lift of each variant."""
-        settings, verdict, base = self.settings, self.verdict, self.baseline
+        settings, base = self.settings, self.baseline
         yield Line(
             message(
                 "{model}, {rubric}: {n} irrelevant passages and {n_gold} gold texts of {n_queries} "
                 "queries",
-                n=settings["n_passages"],
-                **{name: settings[name] for name in ("model", "rubric", "n_gold", "n_queries")},
+                **{**settings, "n": settings["n_passages"]},
             )
         )
-        fooled = [
-            message("{name} ({n} of {of})", name=lift.variant, n=lift.n_fooled, of=lift.n_right)
-            for lift in sorted(self.lifts, key=lambda lift: -lift.n_fooled / (lift.n_right or 1))
-            if lift.n_fooled
-        ]
-        fooled_by = message("fooled by {variants}", variants=joined(", ", fooled)) if fooled else ""
-        is_doubtful = verdict == "fooled" and base.tells_nothing
-        sentence = _SENTENCES.get("too few" if is_doubtful else verdict, "")
-        text = joined("; ", [sentence, fooled_by])
-        yield Line(text) if verdict == "not fooled" else warning(text)
+        yield Line(self._text) if self.verdict == "not fooled" else warning(self._text)
         head = (message("without any addition"), message("mean"), message("a match"), "n")
         sides = (
             (message("irrelevant"), base.irrelevant, base.n_wrong, base.n_irrelevant),
@@ -201,6 +191,23 @@ class Probe(Result):
                 )
             )
         yield from self._of_variants()
+        yield from self._of_failures()
+
+    @property
+    def _text(self) -> str:
+        """The verdict in a sentence, and what fooled the judge."""
+        fooled = [
+            message("{name} ({n} of {of})", name=lift.variant, n=lift.n_fooled, of=lift.n_right)
+            for lift in sorted(self.lifts, key=lambda lift: -lift.n_fooled / (lift.n_right or 1))
+            if lift.n_fooled
+        ]
+        fooled_by = message("fooled by {variants}", variants=joined(", ", fooled)) if fooled else ""
+        is_doubtful = self.verdict == "fooled" and self.baseline.tells_nothing
+        return joined(
+            "; ", [_SENTENCES.get("too few" if is_doubtful else self.verdict, ""), fooled_by]
+        )
+
+    def _of_failures(self) -> Iterator[Part]:
         if n := self.judging.n_missing:
             judging = to_jsonable(self.judging)
             kinds = failed_kinds(judging)

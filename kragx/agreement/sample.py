@@ -4,7 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, groupby
+from itertools import accumulate, chain, groupby
 from math import floor, fsum
 from pathlib import Path
 from typing import Any, Unpack
@@ -113,26 +113,17 @@ def draw(
     """
     check_whole("pairs", pairs)
     check_whole("queries", 1 if queries is None else queries)
-    if not candidates:
-        raise DataError("there is no pair to label: nothing was retrieved or judged")
-    for pair in candidates:
-        for name in pair.ids:
-            if not name or name.split() != [name] or pair.query_id.startswith("#"):
-                raise DataError(
-                    "the id {name!r} cannot stand in qrels: it is empty, holds white space, or "
-                    "is a query id that begins with #",
-                    name=name,
-                )
+    _check_ids(candidates)
     # Files list pairs in any order; the same pairs and seed are to give the same sample.
     ordered = sorted(candidates, key=lambda pair: pair.ids)
     rng = random.Random(seed)
     chances: dict[str, Mapping[str, float]] = {}
-    if queries is not None:
+    if queries is None:
+        drawn = _stratified(ordered, pairs, rng)
+    else:
         drawn, chances["chances"] = _whole_queries(ordered, queries, rng, weights)
         if weights is not None:
             chances["weights"] = {pair.query_id: weights[pair.query_id] for pair in ordered}
-    else:
-        drawn = _stratified(ordered, pairs, rng)
     return Sample(
         # Blind: neither the judge's grade nor the rank goes into what people are shown.
         tuple(replace(pair, grade=None, rank=None) for pair in drawn),
@@ -148,6 +139,19 @@ def draw(
     )
 
 
+def _check_ids(candidates: Sequence[PairToLabel]) -> None:
+    if not candidates:
+        raise DataError("there is no pair to label: nothing was retrieved or judged")
+    for pair in candidates:
+        for name in pair.ids:
+            if not name or name.split() != [name] or pair.query_id.startswith("#"):
+                raise DataError(
+                    "the id {name!r} cannot stand in qrels: it is empty, holds white space, or "
+                    "is a query id that begins with #",
+                    name=name,
+                )
+
+
 def _whole_queries(
     ordered: Sequence[PairToLabel],
     queries: int,
@@ -160,11 +164,10 @@ def _whole_queries(
     names = list(by_query)
     sizes = [1.0 if weights is None else weights[name] for name in names]
     rows, chances = drawn_in_proportion(sizes, queries, rng)
+    drawn = {names[row]: chances[row] for row in rows}
     # One query after the other: reading its question once is enough.
-    drawn = [
-        pair for row in rows for pair in rng.sample(by_query[names[row]], len(by_query[names[row]]))
-    ]
-    return drawn, {names[row]: chances[row] for row in rows}
+    shuffled = (rng.sample(by_query[name], len(by_query[name])) for name in drawn)
+    return list(chain.from_iterable(shuffled)), drawn
 
 
 def drawn_in_proportion(

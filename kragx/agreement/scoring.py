@@ -9,7 +9,7 @@ import numpy as np
 from kragx.agreement.label_files import document_name
 from kragx.agreement.labels import Labels, Scale, Sides
 from kragx.comparison.statistics import CONFIDENCE, Interval
-from kragx.data import Gold, GoldDataset, Query, Run
+from kragx.data import Doc, Gold, GoldDataset, Query, Run
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
@@ -24,7 +24,7 @@ from kragx.ground.printing import (
     number,
     warning,
 )
-from kragx.metrics import DEFAULT_METRICS, Floats
+from kragx.metrics import DEFAULT_METRICS, Bools, Floats
 
 LEVEL = f"{CONFIDENCE * 100:g} %"
 """The head of a column of intervals."""
@@ -33,6 +33,13 @@ LEVEL = f"{CONFIDENCE * 100:g} %"
 def ends(pair: Interval | None) -> str:
     """An interval as people read it; a dash where there is none."""
     return "-" if pair is None else interval(*pair)
+
+
+def rough(n: int, few: int) -> str:
+    """That intervals of so many queries are no sharp ones."""
+    return message(
+        "{n} labelled queries are few: intervals are rough below {few} queries", n=n, few=few
+    )
 
 
 def systems(runs: Sequence[Run]) -> list[Run]:
@@ -47,46 +54,14 @@ def systems(runs: Sequence[Run]) -> list[Run]:
         raise UsageError("runs: there is no system to score; name at least one")
     if len({run.name for run in runs}) != len(runs):
         raise UsageError("runs: two have the same name; name each differently")
+
+    def named(doc: Doc) -> Doc:
+        return doc if doc.id is not None else replace(doc, id=document_name(doc))
+
     return [
-        replace(
-            run,
-            results={
-                query: replace(
-                    result,
-                    documents=tuple(
-                        doc if doc.id is not None else replace(doc, id=document_name(doc))
-                        for doc in result.documents
-                    ),
-                )
-                for query, result in run.results.items()
-            },
-        )
+        replace(run, results={q: result.with_docs(named) for q, result in run.results.items()})
         for run in runs
     ]
-
-
-def as_gold(labels: Labels, scale: Scale, queries: Sequence[str]) -> GoldDataset:
-    """Labels as a gold set; on a scale from 1 on, its lowest label becomes grade 0.
-
-    Args:
-        labels: of a scale.
-        scale: of the labels.
-        queries: in this order; one without labels has no gold.
-    """
-    shift = max(0, scale.low)
-    return GoldDataset(
-        tuple(
-            Query(
-                query,
-                gold=tuple(
-                    Gold(id=document, grade=grade - shift)
-                    for document, grade in labels.queries.get(query, {}).items()
-                ),
-            )
-            for query in queries
-        ),
-        name=labels.name,
-    )
 
 
 def scale_notes(scale: Scale, n_out_of_scale: int = 0) -> Iterator[str]:
@@ -105,7 +80,7 @@ def scale_notes(scale: Scale, n_out_of_scale: int = 0) -> Iterator[str]:
             n=n_out_of_scale,
             scale=str(scale),
         )
-    if scale.low > 0:  # as `as_gold` makes grades of labels
+    if scale.low > 0:  # as `scored_by` makes grades of labels
         yield message(
             "in metrics the labels {scale} count as grades 0 to {high}: the lowest is no "
             "relevance, and rel=2 means a label of {least} or more",
@@ -115,28 +90,45 @@ def scale_notes(scale: Scale, n_out_of_scale: int = 0) -> Iterator[str]:
         )
 
 
-def scored_by(dataset: GoldDataset, run: Run, metrics: Sequence[str]) -> Evaluation:
+def scored_by(
+    labels: Labels, scale: Scale, queries: Sequence[str], run: Run, metrics: Sequence[str]
+) -> Evaluation:
     """An evaluation by ids in which every query counts: one without a relevant label scores 0.
+
+    Args:
+        labels: on a scale; from 1 on, its lowest label becomes grade 0.
+        scale: of the labels.
+        queries: in this order; one without labels has no gold.
+        run: with names for its documents, as of `systems`.
+        metrics: metric strings.
 
     Raises:
         UsageError: a metric does not exist, or is not made of labels.
     """
+    gold = {
+        query: [Gold(id=doc, grade=grade - max(0, scale.low)) for doc, grade in of_query.items()]
+        for query, of_query in labels.queries.items()
+    }
+    asked = tuple(Query(query, gold=tuple(gold.get(query, ()))) for query in queries)
     criteria = Criteria.of(match="id", metrics=metrics, no_gold="zero")
-    evaluation = evaluate_run(dataset, run, criteria).answered()
-    for spec in evaluation.specs:
-        if spec.needs_evidence:
-            raise UsageError(
-                "metric {spec!r} is not made of labels; name one that is, such as ndcg@10",
-                spec=str(spec),
-            )
+    evaluation = evaluate_run(GoldDataset(asked, name=labels.name), run, criteria).answered()
+    if unfit := next((spec for spec in evaluation.specs if spec.needs_evidence), None):
+        raise UsageError(
+            "metric {spec!r} is not made of labels; name one that is, such as ndcg@10",
+            spec=str(unfit),
+        )
     return evaluation
+
+
+def judged_lists(evaluation: Evaluation, k: int) -> list[Bools]:
+    """Of each query which of its first k documents have a label."""
+    judged = evaluation.table.docs_in(evaluation.table.matched)
+    return [labelled[:k] for labelled in np.split(judged, evaluation.table.doc_start[1:-1])]
 
 
 def judged_share(evaluation: Evaluation, k: int) -> float | None:
     """judged@k of an evaluation, as the measure has it; None if nothing was retrieved."""
-    judged = evaluation.table.docs_in(evaluation.table.matched)
-    lists = (labelled[:k] for labelled in np.split(judged, evaluation.table.doc_start[1:-1]))
-    shares = [labelled.mean() for labelled in lists if labelled.size]
+    shares = [labelled.mean() for labelled in judged_lists(evaluation, k) if labelled.size]
     return float(np.mean(shares)) if shares else None
 
 
@@ -217,11 +209,8 @@ def rank_systems(
     if not common:
         raise DataError("runs: no query has labels from both sides")
     evaluations = [
-        [scored_by(dataset, run, [metric]) for run in runs]
-        for dataset in (
-            as_gold(labels.on(sides.scale), sides.scale, common)
-            for labels in (sides.human, sides.judge)
-        )
+        [scored_by(labels, sides.scale, common, run, [metric]) for run in runs]
+        for labels in (sides.human.on(sides.scale), sides.judge.on(sides.scale))
     ]
     means = np.array([[*map(_mean, side)] for side in evaluations])
     # The same values, summed in another order, differ in their last digits: no ranking in that.

@@ -65,7 +65,7 @@ class Trial:
 
 
 def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: Ints) -> list[Trial]:
-    """The scores of each candidate; pairs are those of `resolved`.
+    """The scores of each candidate; pairs are those of `labelled`.
 
     Raises:
         UsageError: a spec is wrong, or asks a judge, or there is none.
@@ -236,8 +236,8 @@ class Chooser:
         values, sampled = self._measured(decided, everything)
         tied = _tied(values, sampled)
         candidates = [
-            self._candidate(row, self._estimate(*of_row), of_row[2], tied=row in tied)
-            for row, of_row in enumerate(zip(values, sampled, decided))
+            self._candidate(row, self._estimate(*measured), measured[2], tied=row in tied)
+            for row, measured in enumerate(zip(values, sampled, decided))
         ]
         fold = self._fold(everything)
         choices = np.array([self.choose(fold != number) for number in range(self.folds)])
@@ -248,11 +248,10 @@ class Chooser:
 
     def _candidate(self, row: int, agreement: Estimate, decided: Bools, *, tied: bool) -> Candidate:
         trial, threshold = self.trials[row], self.threshold(row, np.ones(len(self.truth), bool))
-        confusion = self._counts(decided).sum(0)
-        fitted = self._counts(matches(trial.scores, threshold)).sum(0)
-        is_fixed = trial.fixed is not None
+        decisions = np.stack([decided, matches(trial.scores, threshold)])
+        confusion, fitted = confusions(self.query_of, self.truth, decisions, 2).sum(0)
         return Candidate(
-            match=trial.spec if is_fixed else with_threshold(trial.spec, threshold),
+            match=with_threshold(trial.spec, threshold) if trial.fixed is None else trial.spec,
             agreement=agreement,
             apparent=defined(AGREEMENTS[self.by](fitted)),
             mistakes=int(fitted[0, 1] + fitted[1, 0]),
@@ -271,13 +270,9 @@ class Chooser:
         fold[shuffled] = np.arange(len(queries)) % min(self.folds, len(queries))
         return np.where(part, fold[self.query_of], -1)
 
-    def _counts(self, decided: Bools, part: Any = ...) -> Floats:
-        """(q, 2, 2) the confusion matrix of each query that has a pair in `part`."""
-        return confusions(self.query_of[part], self.truth[part], decided[part], 2)
-
     def _measured(self, decided: Bools, part: Bools) -> tuple[Floats, Floats]:
         """(candidates) the agreement on `part`; (candidates, resamples) in resamples of queries."""
-        terms = np.stack([self._counts(row, part) for row in decided], axis=1)
+        terms = confusions(self.query_of[part], self.truth[part], decided[:, part], 2)
         agreements = AGREEMENTS[self.by]
         return agreements(terms.sum(0)), resampled(terms, agreements, self.resamples, self.seed).T
 

@@ -30,7 +30,7 @@ from kragx import (
     read_labels,
 )
 from kragx.agreement import Labels
-from kragx.agreement.calibration import candidates
+from kragx.agreement.calibration import CANDIDATES
 from kragx.agreement.coefficients import cohen_kappa, f1
 from kragx.agreement.label_files import document_name
 from kragx.agreement.threshold_choice import Chooser, Trial
@@ -187,15 +187,18 @@ def test_a_worse_candidate_is_not_taken_for_being_simple():
 
 def test_what_is_tried():
     """Simplest first; every built-in matcher with a threshold that asks no model; more last."""
-    listed = candidates([{"method": "overlap", "threshold": 0.9}, "exact"])
-    assert listed[:3] == [{"method": "text"}, {"method": "contains"}, {"method": "overlap"}]
-    assert listed[-2:] == [{"method": "overlap"}, {"method": "exact"}]
-    methods = {each["method"] for each in listed}
+    assert CANDIDATES[:3] == ({"method": "text"}, {"method": "contains"}, {"method": "overlap"})
+    methods = {each["method"] for each in CANDIDATES}
     for name in METHODS:
         if not method_class(name).asks and "threshold" in matcher_options(name):
             assert name in methods
     assert not methods & {"llm", "embedding"}
-    assert {each["tokenizer"] for each in listed if "tokenizer" in each} == {"char"}
+    assert {each["tokenizer"] for each in CANDIDATES if "tokenizer" in each} == {"char"}
+    dataset, run, labels = labelled(2)
+    more = [{"method": "overlap", "threshold": 0.9}, "exact"]
+    found = calibrate(dataset, labels, run, more=more).candidates
+    assert len(found) == len(CANDIDATES) + 2
+    assert "exact" in {each.match["method"] for each in found}
 
 
 def matcher_options(name: str) -> tuple[str, ...]:
@@ -344,18 +347,12 @@ def files(tmp_path: Path) -> dict[str, Path]:
             doc["id"] = f"d-{record['query_id']}-{rank}"
     write(tmp_path / "results.jsonl", records)
     by_id = [
-        {
-            "query_id": query_id,
-            "doc_id": f"d-{query_id}-{rank}",
-            "gold_id": f"g-{query_id}",
-            "label": bool(grade),
-        }
+        (query_id, f"d-{query_id}-{rank}", int(grade))
         for (query_id, rank, _), grade in labels.of_gold.items()
     ]
-    write(tmp_path / "ids.jsonl", by_id)
-    rows = [f"{each['query_id']},{each['doc_id']},,{each['label']}" for each in by_id]
+    rows = [",".join(map(str, row)) for row in by_id]
     (tmp_path / "labels.csv").write_text(
-        "\ufeffquery_id,doc_id,gold_id,label\n" + "\n".join(rows) + "\n", encoding="utf-8"
+        "\ufeffquery_id,doc_id,label\n" + "\n".join(rows) + "\n", encoding="utf-8"
     )
     by_query: dict[str, list[list[bool]]] = {}
     for (query_id, _, _), grade in labels.of_gold.items():
@@ -365,7 +362,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
         [{"query_id": key, "matched": rows} for key, rows in by_query.items()],
     )
     (tmp_path / "labels.qrels").write_text(
-        "".join(f"{each['query_id']} 0 {each['doc_id']} {int(each['label'])}\n" for each in by_id)
+        "".join(f"{query_id} 0 {doc_id} {label}\n" for query_id, doc_id, label in by_id)
     )
     truth = {
         (records[number]["gold"][0]["text"], records[number]["retrieved"][rank]["text"]): row[0]
@@ -389,12 +386,11 @@ def write(path: Path, records: list[dict[str, Any]]) -> None:
 
 @pytest.mark.integration
 def test_every_format_says_the_same(tmp_path: Path):
-    """Ids, CSV, a matrix, qrels and a judge's store: the same calibration."""
+    """CSV, a matrix, qrels and a judge's store: the same calibration."""
     found = files(tmp_path)
     results = found["results.jsonl"]
     expected = None
     for name in (
-        "ids.jsonl",
         "labels.csv",
         "matrix.jsonl",
         "labels.qrels",
@@ -420,12 +416,10 @@ def test_every_format_says_the_same(tmp_path: Path):
         ("", "the file holds no query"),
         (
             '{"query_id": "q1"}\n',
-            "neither gold, nor the 'label' of pairs, nor 'matched'",
+            "neither gold nor 'matched'",
         ),
-        ('{"query_id": "q1", "doc_id": 1, "label": "maybe"}\n', ":1: 'label' must be 0 or 1"),
-        ('{"query_id": "q1", "label": 1}\n', "'doc_id' is missing"),
-        ('{"doc_id": 1, "label": 1}\n', "'query_id' is missing"),
-        ('{"query_id": "q1", "dc_id": 1, "label": 1}\n', "perhaps you meant 'doc_id'"),
+        ('{"query_id": "q1", "matched": [["yes"]]}\n', ":1: 'matched' holds 0 or 1, true or false"),
+        ('{"matched": [[1]]}\n', ":1: 'query_id' is missing"),
         ('{"query_id": "q1", "matched": [true]}\n', "'matched' must be a list of lists"),
     ],
 )

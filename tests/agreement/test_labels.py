@@ -59,24 +59,26 @@ def test_large_files(tmp_path):
 
 
 def test_two_labels_of_a_pair_are_an_error(tmp_path):
-    """A pair with two labels is named, of qrels, which are read as everywhere, and of pairs."""
+    """A pair with two labels is named, of qrels and tables, which are read as everywhere."""
     path = tmp_path / "labels.qrels"
     path.write_text("q2 0 b 0\nq2 0 b 0\nq3 0 c 1\nq3 0 c 1\nq3 0 c 3\n")
     with pytest.raises(DataError, match=r":5: document 'c' of query 'q3' has grade 3 here and 1"):
         read_labels(path)
     path = tmp_path / "labels.csv"
-    path.write_text("query_id,doc_id,label\nq1,a,1\nq1,a,1\nq1,b,false\nq1,b,2\n")
-    with pytest.raises(DataError, match="query 'q1', document 'b' has the labels 0 and 2; keep"):
+    path.write_text("query_id,doc_id,label\nq1,a,1\nq1,a,1\nq1,b,0\nq1,b,2\n")
+    with pytest.raises(DataError, match=r":5: label: 2 here, and 0 on line 4 for the same doc"):
         read_labels(path)
 
 
-def test_labelled_pairs_are_labels_of_queries_and_documents(tmp_path):
-    """Pairs by document id serve as any labels do; of a gold item only to calibrate."""
-    path = tmp_path / "pairs.csv"
-    path.write_text("query_id,doc_id,label\nq1,a,1\nq1,b,false\n")
+def test_labels_of_queries_and_documents(tmp_path):
+    """Rows of document ids serve as any labels do; matches by place only to calibrate."""
+    path = tmp_path / "labels.csv"
+    path.write_text("query_id,doc_id,label\nq1,a,1\nq1,b,0\n")
     assert read_labels(path, "human").grades == {("q1", "a"): 1, ("q1", "b"): 0}
-    path.write_text("query_id,doc_id,gold_id,label\nq1,a,g,1\n")
-    assert len(read_labels(path)) == 1
+    path = tmp_path / "labels.jsonl"
+    path.write_text('{"query_id": "q1", "matched": [[true, null], [0, 2.0]]}\n')
+    matches = {("q1", 1, 1): 1, ("q1", 2, 1): 0, ("q1", 2, 2): 2}
+    assert read_labels(path).of_gold == matches
     with pytest.raises(DataError, match="by rank or by text"):
         read_labels(path, "human")
 

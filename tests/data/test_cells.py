@@ -7,7 +7,6 @@ import io
 
 from hypothesis import given, strategies as st
 
-from kragx.agreement import read_labels
 from kragx.data.formats.cells import csv_line, guarded, unguarded
 from tests.thoroughness import all_cases
 
@@ -59,12 +58,3 @@ def test_lines(cells):
     texts = ["" if cell is None else str(cell) for cell in cells]
     kept = [unguarded(cell) if isinstance(raw, str) else cell for cell, raw in zip(row, cells)]
     assert kept == texts
-
-
-def test_labels(tmp_path):
-    """Labels whose ids look like formulas are those of the same documents."""
-    rows = [("q1", "=d", 1), ("-q", "@d", 0), ("q1", "'=d", 1), ("q1", "-5", 0)]
-    lines = [csv_line(row) for row in (("query_id", "doc_id", "label"), *rows)]
-    (tmp_path / "labels.csv").write_text("".join(lines))
-    grades = read_labels(tmp_path / "labels.csv").grades
-    assert [(*pair, grade) for pair, grade in grades.items()] == rows

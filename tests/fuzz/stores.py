@@ -121,7 +121,7 @@ def _counts(trial: Trial) -> list[int]:
 def _labels(trial: Trial) -> None:
     """Labels of pairs, as a matrix or by offsets."""
     random = trial.random
-    name = random.choice(("labels.csv", "labels.jsonl", "matrix.jsonl", "offsets.jsonl"))
+    name = random.choice(("labels.csv", "matrix.jsonl", "offsets.jsonl"))
     content = (SEEDS / name).read_bytes()
     if name.endswith(".jsonl") and random.random() < 0.5:
         records = mutate.values(random, [json.loads(line) for line in content.splitlines()])

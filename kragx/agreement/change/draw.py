@@ -23,8 +23,7 @@ from kragx.comparison.lists import ListDiff, QuestionDiff
 from kragx.data import Doc
 from kragx.data.formats.jsonl import write_records
 from kragx.data.text import composed
-from kragx.ground.errors import DataError, UsageError, nearest
-from kragx.ground.printing import message
+from kragx.ground.errors import DataError, UsageError
 from kragx.judging.rubric import canonical_json, key_of
 from kragx.metrics import Floats, parse
 
@@ -60,19 +59,17 @@ class LabelledMetric:
             UsageError: it has no cut-off, options, or is made of more than relevant documents.
         """
         spec = parse(text)
-        if spec.name not in LABELLED:
-            raise UsageError(
-                message("{text!r} does not follow from which documents are relevant", text=text),
-                field="--metric",
-                remedy=nearest(spec.name, LABELLED),
-            )
-        if not isinstance(spec.k, int) or str(spec) != f"{spec.name}@{spec.k}":
+        if (
+            spec.name not in LABELLED
+            or not isinstance(spec.k, int)
+            or str(spec) != f"{spec.name}@{spec.k}"
+        ):
             raise UsageError(
                 "{text!r} cannot be labelled",
                 field="--metric",
-                remedy="name it with a cut-off and without options, as in {name}@5",
+                remedy="name one of {names} with a cut-off and without options, as in ndcg@5",
                 text=text,
-                name=spec.name,
+                names=", ".join(LABELLED),
             )
         return cls(spec.name, spec.k)
 
@@ -332,12 +329,11 @@ def _named(diff: ListDiff, k: int) -> tuple[list[tuple[QuestionDiff, LotQuestion
             docs_by_name.setdefault(names[-1], doc)
         return tuple(names)
 
-    pairs = [
+    return [
         (diffed, LotQuestion(diffed.query.id, diffed.weight, named(old), named(new)))
         for diffed, (old, new) in zip(diff.questions, lists)
         if diffed.is_known
-    ]
-    return pairs, docs_by_name
+    ], docs_by_name
 
 
 def _readable(docs: Mapping[str, Doc], names: Iterable[str]) -> dict[str, Doc]:

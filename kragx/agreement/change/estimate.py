@@ -106,6 +106,10 @@ class LabelledDifference(Result):
             "bold",
         )
         yield Line(self.text)
+        yield from self._remarks()
+
+    def _remarks(self) -> Iterator[Part]:
+        counts = self.counts
         if counts["n_open"]:
             yield Line(
                 message(
@@ -117,10 +121,6 @@ class LabelledDifference(Result):
                     share=percent(self.open_share),
                 )
             )
-        yield from self._remarks()
-
-    def _remarks(self) -> Iterator[Part]:
-        counts = self.counts
         if self.relevant_from is not None:
             yield Line(message("relevant is a grade of {cut} or more", cut=self.relevant_from))
         if counts["n_put_off"]:

@@ -106,8 +106,8 @@ def calibrate(
     labels: Annotated[
         str | None,
         typer.Option(
-            help="Labelled pairs: JSON Lines, CSV, TREC qrels, or a judgement store. Default: the "
-            "places in sources that the results' metadata name."
+            help="Labels: what kragx match wrote, CSV, TREC qrels, or a judgement store. Default: "
+            "the places in sources that the results' metadata name."
         ),
     ] = None,
     model: opt.Model = None,

@@ -110,7 +110,7 @@ def test_who_failed_is_not_labelled(config, tmp_path, kragx):  # noqa: F811
         (["--metric", "precision@3"], "belong together"),
         (["--same", "0.1"], "--same belongs to --workshop"),
         (["--look"], "--look belongs to --workshop"),
-        (["--workshop", "w", "--metric", "rbp@3"], "does not follow from which documents"),
+        (["--workshop", "w", "--metric", "rbp@3"], "cannot be labelled"),
         (["--workshop", "w", "--metric", "mrr@3", "--same", "2"], "--same: 2.0 is no margin"),
     ],
 )

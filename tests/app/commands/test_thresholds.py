@@ -28,11 +28,11 @@ RECORDS = [
 ]
 PAIRS = {"method": "overlap", "short": 0}  # as YAML has it too
 """Shares of pairs of words for gold of any length."""
-LABELS = [
-    {"query_id": f"q{number}", "doc_id": f"{letter}{number}", "label": int(letter == "a")}
+LABELS = "query_id,doc_id,label\n" + "".join(
+    f"q{number},{letter}{number},{int(letter == 'a')}\n"
     for number in range(1, 5)
     for letter in "abc"
-]
+)
 
 
 def plotting() -> None:
@@ -180,10 +180,10 @@ def test_a_wrong_sweep_is_refused(kragx, results, args, message):
 
 
 @pytest.mark.integration
-def test_calibrate_writes_a_block_that_a_run_can_use(kragx, results, jsonl, here):
+def test_calibrate_writes_a_block_that_a_run_can_use(kragx, results, here):
     """The block stands in the file and on the screen; sweep takes it as --match."""
-    labels = jsonl(*LABELS, name="labels.jsonl")
-    done = kragx("threshold", "calibrate", results, "--labels", labels, "--out", "match.yaml")
+    (here / "labels.csv").write_text(LABELS)
+    done = kragx("threshold", "calibrate", results, "--labels", "labels.csv", "-o", "match.yaml")
     assert done.code == 0, done.err
     block = (here / "match.yaml").read_text("utf-8")
     assert block in done.out
@@ -193,13 +193,13 @@ def test_calibrate_writes_a_block_that_a_run_can_use(kragx, results, jsonl, here
     assert kragx("explain", results, "-q", "q1", "--match", "match.yaml").code == 0
 
 
-def test_calibrate_as_json_with_other_candidates(kragx, results, jsonl):
+def test_calibrate_as_json_with_other_candidates(kragx, results, here):
     """By F1, with a further candidate."""
-    labels = jsonl(*LABELS, name="labels.jsonl")
+    (here / "labels.csv").write_text(LABELS)
     spec = "{method: embedding, embeddings: 'examples.ngram_embeddings:NgramEmbeddings'}"
     args = ("--by", "f1", "--match", spec)
     result = kragx(
-        "threshold", "calibrate", results, "--labels", labels, "--format", "json", *args
+        "threshold", "calibrate", results, "--labels", "labels.csv", "--format", "json", *args
     ).json()
     assert result["by"] == "f1"
     assert result["chosen"]["agreement"]["value"] == 1.0
@@ -213,13 +213,13 @@ def test_calibrate_as_json_with_other_candidates(kragx, results, jsonl):
         ((), 2, "--labels"),
         (("--labels", "nowhere.jsonl"), 3, "nowhere.jsonl: cannot be read"),
         (("--labels", "results.jsonl"), 3, "check query ids, document ids and ranks"),
-        (("--labels", "labels.jsonl", "--by", "f2"), 2, "'--by': "),
-        (("--labels", "labels.jsonl", "--format", "csv"), 2, "'--format': "),
+        (("--labels", "labels.csv", "--by", "f2"), 2, "'--by': "),
+        (("--labels", "labels.csv", "--format", "csv"), 2, "'--format': "),
     ],
 )
-def test_a_wrong_calibration_is_refused(kragx, results, jsonl, here, args, code, message):
+def test_a_wrong_calibration_is_refused(kragx, results, here, args, code, message):
     """Wrong use is 2, bad data 3; one line says what to do."""
-    jsonl(*LABELS, name="labels.jsonl")
+    (here / "labels.csv").write_text(LABELS)
     done = kragx("threshold", "calibrate", results, *args)
     assert (done.code, message in done.err) == (code, True), done.err
 
@@ -335,8 +335,8 @@ def test_sweep_passes_over_matchers_without_a_threshold(kragx, here, jsonl):
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_after_a_calibration_without_a_threshold(kragx, here, results, language):
     """Of a matcher that decides yes or no `sweep` says what to do, and `score` takes it."""
-    (here / "labels.jsonl").write_text("\n".join(map(json.dumps, LABELS)), encoding="utf-8")
-    arguments = ("threshold", "calibrate", results, "--labels", "labels.jsonl", "-o", "match.yaml")
+    (here / "labels.csv").write_text(LABELS)
+    arguments = ("threshold", "calibrate", results, "--labels", "labels.csv", "-o", "match.yaml")
     assert kragx(*arguments).code == 0
     chosen = yaml.safe_load((here / "match.yaml").read_text(encoding="utf-8"))["match"]
     assert chosen == {"method": "text"}
