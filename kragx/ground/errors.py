@@ -276,7 +276,7 @@ def nearest(value: str, valid: Iterable[str]) -> str:
     """A hint that ends an error message: the valid name nearest to `value`, or all of them.
 
     Near is what a slip of the hand or of memory makes of it: a third of its letters or fewer are
-    others, or it is a part of the name, or the name one of it.
+    others, or it is a part of the name, or the name one of it, of three letters at least.
 
     >>> nearest("treshold", ["threshold", "measure"])
     "perhaps you meant 'threshold'?"
@@ -295,12 +295,13 @@ def nearest(value: str, valid: Iterable[str]) -> str:
 
 
 def _is_near(first: str, second: str) -> bool:
-    if first in second or second in first:
+    short, long = sorted((first, second), key=len)
+    if len(short) > 2 and short in long:
         return True
     from rapidfuzz.distance.OSA import distance  # an error's time, not that of every command
 
     # Letters changed, left out, put in, or swapped with the next one.
-    return distance(first, second) <= max(1, max(len(first), len(second)) // 3)
+    return distance(first, second) <= max(1, len(long) // 3)
 
 
 def check_whole(field: str, value: object, lowest: int = 1, *, highest: int | None = None) -> None:

@@ -19,7 +19,7 @@ from kragx.data import file_names, run_names
 from kragx.evaluation.answers import Asking
 from kragx.evaluation.remote_retrievers import CommandRetriever, HttpRetriever
 from kragx.ground.entry_points import import_path
-from kragx.ground.errors import KragxError, UsageError, inside
+from kragx.ground.errors import KragxError, UsageError, inside, near, nearest
 from kragx.ground.options import (
     MistakesError,
     a_mapping,
@@ -36,6 +36,7 @@ from kragx.ground.options import (
     what_is_said,
 )
 from kragx.ground.plugins import is_import_path
+from kragx.ground.printing import message
 from kragx.ground.secrets import Secrets
 
 
@@ -160,6 +161,13 @@ class RetrieverConfig:
         entries = what_is_said(value)
         keys = {name: entry for name, entry in entries.items() if name in KEYS}
         errors = mistakes_in(cls, keys, BESIDE)
+        valid = (*KEYS, *ASKING)
+        for name in [key for key in entries if key not in valid and near(key, valid) is None]:
+            remedy = message(
+                "what the class takes stands under 'args'; {valid}", valid=nearest(name, valid)
+            )
+            errors.append(UsageError("unknown key", field=name, remedy=remedy))
+            del entries[name]
         try:
             made_of(Asking, entries, GIVEN_BY_US, also=KEYS)
         except KragxError as error:

@@ -512,6 +512,10 @@ def test_a_variable_that_is_no_text(loaded, problems, line, value, monkeypatch):
         (GOOD + "'a.b[0]': 1", "a.b[0]: unknown key; "),
         (GOOD + "seed: 5", "seed: unknown key; write it under 'statistics'"),
         (
+            GOOD.replace("results:", "grid: {k: [1, 2]}, results:"),
+            "retrievers.mine.grid: unknown key; what the class takes stands under 'args'; valid: ",
+        ),
+        (
             GOOD.replace("results:", "'results.x': 1, results:"),
             "retrievers.mine.results.x: unknown",
         ),
