@@ -13,7 +13,7 @@ from kragx.api.pairs import match_pairs
 from kragx.app.commands import match_options as by, options as opt
 from kragx.app.commands.output import show
 from kragx.data import GoldDataset, read_dataset, read_run, read_runs
-from kragx.data.formats.jsonl import write_records
+from kragx.data.formats.jsonl import ending, write_records
 from kragx.data.formats.parquet import is_located
 from kragx.evaluation.criteria import Criteria, ids_alone
 from kragx.evaluation.part_tables import evaluate_in_parts
@@ -40,7 +40,8 @@ def score(
     ] = None,
     gold: opt.Gold = None,
     qrels: Annotated[
-        Path | None, typer.Option(help="TREC qrels (also .gz), instead of FILE.")
+        Path | None,
+        typer.Option(help="Qrels of TREC (also .gz), BEIR, ranx or ir_measures, instead of FILE."),
     ] = None,
     run: Annotated[  # the field's word for it; the command `run` is not called from here
         list[Path] | None,
@@ -91,7 +92,9 @@ def score(
     named = opt.columns(column or [])
     dataset = None
     if qrels is not None:
-        dataset = read_dataset(qrels, "qrels")
+        # What other tools save; all else is TREC's or BEIR's, with its errors.
+        is_other = ending(qrels) in (".json", ".csv", ".parquet", ".xlsx")
+        dataset = read_dataset(qrels, None if is_other else "qrels", named, role="gold")
     elif gold is not None:
         dataset = read_dataset(gold, columns=named, role=opt.said(roles, "gold"))
     if match is None and (qrels or (dataset and corpus is None and ids_alone(dataset, ()))):
