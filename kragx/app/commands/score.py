@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kragx.api.evaluate import evaluate
-from kragx.api.files import evaluate_submission
+from kragx.api.files import evaluate_submission, without_gold
 from kragx.api.pairs import match_pairs
 from kragx.app.commands import match_options as by, options as opt
 from kragx.app.commands.output import show
@@ -133,6 +133,9 @@ def score(
         role = opt.said(roles, "results")
         system = read_run(_source(list(map(str, run or files))), dataset, named, role=role)
         evaluation = evaluate(dataset, system, **measures, **shared)
+    is_valued = any(value is not None for value in evaluation.mean.values())
+    if not is_valued and gold is None and files and not evaluation.counts["n_scored"]:
+        raise without_gold(files[0])
     show(
         format,
         lambda: chain([_queries_table(evaluation)] * per_query, evaluation.describe()),
@@ -160,6 +163,7 @@ def match(
         Path | None,
         typer.Option("--out", "-o", help="Where to write (default: standard output)."),
     ] = None,
+    gold: opt.Gold = None,
     match: by.Match = None,
     threshold: by.Threshold = None,
     corpus: opt.Corpus = None,
@@ -177,13 +181,23 @@ def match(
     JSON Lines, a line for each query; correct "matched" by hand, and it holds labels.
     """
     pairs = match_pairs(
-        *opt.rows(file, column, roles),
+        *opt.rows(file, column, roles, gold=gold),
         match=_spec("overlap" if match is None else match, None, threshold),
         corpus=corpus,
         texts=texts,
         workers=opt.shared(workers, engine, address),
     )
-    write_records(pairs, out or "-")
+    write_records(_of_gold(pairs, file), out or "-")
+
+
+def _of_gold(pairs: Iterable[dict[str, Any]], file: str) -> Iterator[dict[str, Any]]:
+    """The same, which are of nothing where no question has gold."""
+    has_gold = False
+    for pair in pairs:
+        has_gold = has_gold or bool(pair["gold_ids"])
+        yield pair
+    if not has_gold:
+        raise without_gold(file)
 
 
 def _spec(text: str | None, profile: str | None, threshold: float | None) -> object:
