@@ -271,9 +271,10 @@ LLAMAINDEX = Format(
 
 
 def _is_by_id(record: Mapping[str, Any]) -> bool:
-    """Whether a record is lists by eval_id."""
-    lists = all(isinstance(refs, list) for refs in record.values())
-    return bool(record) and "query_id" not in record and lists
+    """Whether a record is lists of ids by eval_id."""
+    lists = [refs if isinstance(refs, list) else [None] for refs in record.values()]
+    are_ids = all(isinstance(ref, (str, int, list)) for ref in chain.from_iterable(lists))
+    return bool(record) and "query_id" not in record and are_ids
 
 
 def _science_qa(fields: Fields) -> Read:

@@ -209,7 +209,10 @@ def _sheets(path: str | Path) -> tuple[Any, Any]:
         raise
     except Exception as error:  # a damaged file makes its reader raise whatever it meets
         raise DataError(
-            "{place}: cannot be read as Excel: {error}", place=path, error=error
+            "cannot be read as Excel: {error}",
+            path=str(path),
+            remedy="save it as .xlsx, without a password",
+            error=error,
         ) from None
     if others:
         text = message(
