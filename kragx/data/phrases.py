@@ -15,7 +15,7 @@ UNSPACED_FOR_ONE = 3
 """So many characters of a script that writes without spaces count as one token."""
 
 LONGEST = 8
-"""No words in Hangul have more letters than that on average; where spaces were lost they seem to."""
+"""More letters than that words in Hangul have on average only where their spaces were lost."""
 
 LETTERS = 4
 """A phrase in Hangul of so many letters may be a compound, written together or apart elsewhere."""

@@ -159,7 +159,7 @@ def test_what_is_no_source_is_said(tmp_path: Path) -> None:
         read_dataset([{"번호": 1, "질문": "?"}])
     # Lists of ids are the competition's gold; other lists are nobody's.
     (tmp_path / "whole.json").write_text('{"results": [{"query_id": "q1", "retrieved": []}]}')
-    with pytest.raises(DataError, match="not recognised .* its fields are 'results'"):
+    with pytest.raises(DataError, match=r"not recognised .* its fields are 'results'"):
         read_dataset(tmp_path / "whole.json")
 
 

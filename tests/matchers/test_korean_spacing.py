@@ -134,7 +134,8 @@ def test_many_at_once(pairs: list[tuple[str, str]]) -> None:
 @BOTH
 def test_a_passage_whose_spaces_were_lost_is_no_short_gold(match: str) -> None:
     """Gold that seems to be a few words, as its spaces were lost, is found where a chunk ends in
-    it; an answer in a few words still stands there whole."""
+    it; an answer in a few words still stands there whole.
+    """
     sentences = [triple.gold for triple in TRIPLES[:4]]
     passage, cut = " ".join(sentences), " ".join(sentences[:3])
     gold = [[passage.replace(" ", "")], ["손해배상청구권의 소멸시효"]]
