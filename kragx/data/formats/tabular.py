@@ -46,6 +46,8 @@ _QUESTIONS = ("query", "question", "user_input")  # what formats call the questi
 _BESIDE_QUERY = {
     mark for reader in FORMATS.values() if "query" in reader.fields for mark in reader.marks
 }
+# What else a format calls its own may as well be the name of a column of the user's.
+_NEARLY = {"query_id", *_QUESTIONS, *(mark for reader in FORMATS.values() for mark in reader.marks)}
 
 
 def read_csv(
@@ -371,7 +373,7 @@ def _called(header: Collection[str], fields: Mapping[str, str]) -> dict[str, str
     called = {
         column: name
         for column in header
-        if column not in fields and (name := plain_name(column)) in FIELDS and name not in names
+        if column not in fields and (name := plain_name(column)) in _NEARLY - names
     }
     names.update(called.values())
     if "query" not in names and not names.isdisjoint(_BESIDE_QUERY):
