@@ -70,6 +70,7 @@ def test_a_question_beside_ids(tmp_path):
     path.write_text('Query ID,질문,Relevant Chunk IDs\n7,며칠?,"c1, c2"\n', encoding="utf-8")
     (query,) = read_dataset(path)
     assert (query.id, query.text, [gold.id for gold in query.gold]) == ("7", "며칠?", ["c1", "c2"])
+    assert [*read_dataset(path, columns={"question": "질문"})] == [query]
     path.write_text("question,Question,answer_passage,Weight\na?,b?,c,heavy\n", encoding="utf-8")
     query = read_dataset(path)["q1"]
     assert (query.text, query.metadata) == ("a?", {"Question": "b?", "Weight": "heavy"})

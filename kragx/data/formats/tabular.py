@@ -377,8 +377,10 @@ def _called(header: Collection[str], fields: Mapping[str, str]) -> dict[str, str
     }
     names.update(called.values())
     if "query" not in names and not names.isdisjoint(_BESIDE_QUERY):
-        questions = (name for name in header if plain_name(name) in NAMES["query"])
-        called |= {name: "query" for name in [*questions][:1] if name not in fields}
+        questions = (
+            name for name in header if fields.get(name, plain_name(name)) in NAMES["query"]
+        )
+        called |= dict.fromkeys([*questions][:1], "query")
     return called
 
 
@@ -393,7 +395,7 @@ def _record(
     record: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
     for column, cell in row.items():
-        name = fields.get(column, called.get(column, column))
+        name = called.get(column, fields.get(column, column))
         is_mapped = column in fields
         kind = FIELDS.get(name) if is_mapped or not (fields and name in _COMMON) else None
         if cell is None:
