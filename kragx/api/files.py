@@ -77,10 +77,13 @@ def _read(path: str, reading: Mapping[str, Any]) -> tuple[GoldDataset, Run]:
     """The gold of a file, and what its retriever returned."""
     dataset, run = read_rows(path, **reading)
     if not any(query.gold for query in dataset):
-        raise DataError(
-            "no question has gold", path=str(path), remedy="name the gold file with --gold"
-        )
+        raise without_gold(path)
     return dataset, run
+
+
+def without_gold(path: str) -> DataError:
+    """The error of a file of results alone, beside which no gold set was named."""
+    return DataError("no question has gold", path=path, remedy="name the gold file with --gold")
 
 
 def evaluate_submission(

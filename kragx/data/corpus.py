@@ -20,6 +20,7 @@ from kragx.data.entries import numbered
 from kragx.data.forbidden import stretch_in, stretch_of
 from kragx.data.formats import tabular
 from kragx.data.formats.cells import json_cell
+from kragx.data.formats.document_rows import fields_of
 from kragx.data.formats.jsonl import ending, first_line, read_records, read_whole
 from kragx.data.formats.text_files import ENDINGS, TextFiles
 from kragx.data.formats.trec import corpus_of, document, is_beir
@@ -375,7 +376,7 @@ def _entries(source: object, name: str) -> _Entries:
         texts = TextFiles(Path(source))
         for file in _files(texts) if Path(source).is_dir() else [source]:
             if ending(file) in tabular.READERS:
-                rows = tabular.filled(tabular.READERS[ending(file)](file))
+                rows = _named(tabular.READERS[ending(file)](file))
                 yield from _of_records(rows, str(file), _of_row)
             else:
                 yield from _of_records(_records(file, texts), str(file))
@@ -386,7 +387,7 @@ def _entries(source: object, name: str) -> _Entries:
             doc = as_doc(value, repair)
             yield f"{name}: {key!r}", replace(doc, id=clean_id(key, repair))
     elif tabular.is_frame(source):
-        yield from _of_records(tabular.filled(tabular.rows_of_frame(source)), name, _of_row)
+        yield from _of_records(_named(tabular.rows_of_frame(source)), name, _of_row)
     elif isinstance(source, Iterable):
         yield from _of_records(enumerate(source, start=1), name)
 
@@ -429,6 +430,18 @@ def _of_records(
         with inside(path=place):
             doc = as_doc(read(record), repair, strings=False)
         yield place, doc
+
+
+def _named(rows: Iterable[tabular.Row]) -> Iterator[tabular.Row]:
+    """Rows with id and text under these names, which other tables of documents call otherwise."""
+    names: dict[str, str] | None = None
+    for number, row in tabular.filled(rows):
+        if names is None:
+            fields, _ = fields_of(row, {})
+            lacking = {"doc_id": "id"} if "id" not in row else {}
+            lacking |= {"text": "text"} if row.keys().isdisjoint(("text", "page_content")) else {}
+            names = {fields[name]: own for name, own in lacking.items() if name in fields}
+        yield number, {names.get(name, name): cell for name, cell in row.items()}
 
 
 def _of_row(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,9 @@ SHORT = 5
 UNSPACED_FOR_ONE = 3
 """So many characters of a script that writes without spaces count as one token."""
 
+LONGEST = 8
+"""More letters than that words in Hangul have on average only where their spaces were lost."""
+
 LETTERS = 4
 """A phrase in Hangul of so many letters may be a compound, written together or apart elsewhere."""
 
@@ -22,7 +25,7 @@ _BEFORE, _NO_TOKEN = "\x1f", "\x1e"
 
 
 def are_short(texts: Sequence[Tokens], corpus: TokenCorpus, size: int = SHORT) -> Bools:
-    """Which texts have tokens, and at most `size`.
+    """Which texts have tokens, and at most `size`, with no more letters than so many words have.
 
     Args:
         texts: the token numbers of each text.
@@ -34,7 +37,11 @@ def are_short(texts: Sequence[Tokens], corpus: TokenCorpus, size: int = SHORT) -
     for row in short.nonzero()[0].tolist():
         n_unspaced = int(corpus.unspaced[texts[row]].sum())
         n_words = len(texts[row]) - n_unspaced
-        short[row] = n_words * UNSPACED_FOR_ONE + n_unspaced <= size * UNSPACED_FOR_ONE
+        n_letters = sum(map(_letters_in_hangul, map(corpus.words.__getitem__, texts[row].tolist())))
+        short[row] = (
+            n_words * UNSPACED_FOR_ONE + n_unspaced <= size * UNSPACED_FOR_ONE
+            and n_letters <= size * LONGEST
+        )
     return short
 
 
@@ -122,6 +129,10 @@ def places(text: str, part: str, start: int = 0) -> Iterator[int]:
     while place >= 0:
         yield place
         place = text.find(part, place + 1)
+
+
+def _letters_in_hangul(word: str) -> int:
+    return len(word) if _is_hangul(word[-1]) else 0
 
 
 def _is_hangul(letter: str) -> bool:

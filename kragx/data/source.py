@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from kragx.data.batch import Batch, BatchBuilder, Row, in_rows
+from kragx.data.documents import Doc, rank_by_score
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats import FORMATS, every_format, format_named, format_names, tabular, trec
-from kragx.data.formats.document_rows import DocumentRows, Role, fields_of
+from kragx.data.formats.document_rows import DocumentRows, Role, fields_of, options_for
 from kragx.data.formats.format import FORBIDDEN_IDS, STANDS_FOR, Fields, Format
 from kragx.data.formats.jsonl import (
     ending,
@@ -269,12 +270,12 @@ class Reading:
                     if (problem.field or "").startswith("columns."):
                         raise problem.error()  # a mapped column is not there, and that is why
                 raise DataError(
-                    "not recognised as a gold set or as results; its fields are {fields}; say "
-                    "which column holds what, as columns: {columns} in a config or --column "
-                    "FIELD=COLUMN (kragx convert); or name its format ({formats})",
+                    "not recognised as a gold set or as results; its fields are {fields}",
                     path=self.problems.file if line is None else f"{self.problems.file}:{line}",
+                    remedy="say which is what, for example {options} (in a config or in Python "
+                    "columns), or name its format: {formats}",
                     fields=", ".join(map(repr, record)),
-                    columns="{question: ..., answer_passage: ...}",
+                    options=options_for(record, self.expected),
                     formats=", ".join(format_names()),
                 )
             self.format = FORMATS["gold"]
@@ -321,6 +322,9 @@ class Reading:
             return self._of_table(tabular.READERS[suffix](path, self.problems, self.encoding))
         self._is_json = True
         whole = read_whole(path, first, self.problems.repair)
+        if self.format is None and (numbers := _numbers_in(whole)):
+            side = self.role or self.expected
+            return self._of_table(_rows_of_numbers(numbers, "grade" if side == "gold" else "score"))
         self.by_lines = whole is None and not self._columns
         rows = read_records(path, self.problems) if whole is None else self._objects(whole)
         return self._named(rows) if self._columns else rows
@@ -353,6 +357,25 @@ class Reading:
             else:
                 problem = message("an object is expected, not {value}", value=shorten(value))
                 self.problems.add(line, None, problem)
+
+
+def _numbers_in(whole: object) -> Mapping[str, Mapping[str, float]]:
+    """The numbers by document by question that a JSON file is, as ranx saves them; else empty."""
+    value = whole[0][1] if isinstance(whole, list) else None
+    if not isinstance(value, dict) or not all(isinstance(entry, dict) for entry in value.values()):
+        return {}
+    numbers = [*chain.from_iterable(entry.values() for entry in value.values())]
+    return value if numbers and all(type(number) in (int, float) for number in numbers) else {}
+
+
+def _rows_of_numbers(
+    numbers: Mapping[str, Mapping[str, float]], name: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """A row for each document, of a question the best first, as a TREC run is ranked."""
+    for query_id, of_query in numbers.items():
+        docs = rank_by_score([Doc(doc_id, score=number) for doc_id, number in of_query.items()])
+        for doc in docs or [Doc()]:
+            yield 1, {"query_id": query_id, "doc_id": doc.id, name: doc.score}
 
 
 def contradictions(query: Query) -> Iterator[tuple[str, str]]:

@@ -109,7 +109,7 @@ class Validation(Result):
                 for value in dict.fromkeys([*summary[name], *targets])
             ]
         heads = ("by", message("value"), message("count"), message("share"), message("target"))
-        yield Table(heads, rows, words=2)
+        yield from [Table(heads, rows, words=2)] if rows else []
         yield Line(
             joined(
                 ", ",

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from functools import cache
 
-RULES = 2
+RULES = 3
 """The version of the rules of this module; it goes up whenever some text gets other tokens."""
 
 # What stays within a word though it is no letter; control characters stand for it until the
@@ -23,8 +23,6 @@ _POINT = re.compile(r"\.(?<=\d\.)(?=\d)")
 _COMMA = re.compile(r",(?<=\d,)\d")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _DECIMALCOMMA = re.compile(r"\d+,\d{1,2}|0,\d+|\d{1,3}(?:\.\d{3})+,\d+")
-_PLUS = re.compile(r"\+\+(?<=\b[cC]\+\+)")
-_SHARP = re.compile(r"#(?<=\b[cCfFjJ]#)")
 _ARABIC = {0x66B: ".", 0x66C: ","}
 _KEPT = {"\x01": ".", "\x02": "+", "\x03": "#"}
 _RESTORE = str.maketrans(_KEPT)
@@ -50,6 +48,9 @@ _UNSPACED = (
     f"\uaa60-\uaa7f\uf900-\ufaff\U0001aff0-\U0001b16f{_HAN}"
 )
 _ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_BEGINS = rf"(?:\b|(?<=[{_UNSPACED}]))"  # a word: 用C++写
+_PLUS = re.compile(rf"\+\+(?<={_BEGINS}[cC]\+\+)")
+_SHARP = re.compile(rf"#(?<={_BEGINS}[cCfFjJ]#)")
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 

@@ -116,7 +116,7 @@ def test_questions_that_are_not_in_the_gold_set(write):
         ("query_id,rank,doc_id\nq1,1,a\nq1,2,\n", ":3: doc_id: missing; a document needs a text"),
         ("query_id,score,text\nq1,.5,a\nq1,,b\n", ":3: score: missing"),
         ("query_id,rank,text\n,1,a\n", "query_id: missing; of which question is it?"),
-        ("user,rank,text\nu,1,a\n", r"say which column holds what, as columns: "),
+        ("user,rank,text\nu,1,a\n", r"for example --column question=\.\.\. \("),
         (
             "query_id,query,rank,text\nq1,a,1,x\nq1,b,2,y\n",
             ":3: query: 'b' here, and 'a' on line 2; a question has one query",
@@ -129,7 +129,7 @@ def test_questions_that_are_not_in_the_gold_set(write):
         ("query_id,rank,text\n", "the file holds no query"),
         (
             "search_query,position,snippet\na,1,x\n",
-            "say which column holds what, as columns: .* --column FIELD=COLUMN",
+            r"for example --column question=\.\.\. --column text=\.\.\. \(",
         ),
         ("query,doc_id,grade\na,x,1\n", "grades, and neither ranks nor scores"),
     ],

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -155,22 +157,22 @@ def test_what_is_no_source_is_said(tmp_path: Path) -> None:
         read_dataset(5)
     with pytest.raises(DataError, match=r"not recognised as a gold set or as results; .* '번호'"):
         read_dataset([{"번호": 1, "질문": "?"}])
+    # Lists of ids are the competition's gold; other lists are nobody's.
+    (tmp_path / "whole.json").write_text('{"results": [{"query_id": "q1", "retrieved": []}]}')
+    with pytest.raises(DataError, match=r"not recognised .* its fields are 'results'"):
+        read_dataset(tmp_path / "whole.json")
 
 
 def test_a_table_that_is_not_understood_leads_to_what_reads_it(tmp_path: Path, kragx: Any) -> None:
-    """An error names a command that takes columns, and what that writes is read."""
+    """The options that an error names are all that the same command needs to read the table."""
     gold, run = tmp_path / "gold.csv", tmp_path / "found.csv"
-    gold.write_text("question,answer\nWhen?,1919\n", encoding="utf-8")
+    gold.write_text("질문,정답 근거\nWhen?,1919\n", encoding="utf-8")
     run.write_text("question,results\nWhen?,It was in 1919.\n", encoding="utf-8")
     results = tmp_path / "results.jsonl"
     results.write_text('{"query_id": "q1", "retrieved": [{"text": "In 1919."}]}\n', "utf-8")
-    error = kragx("score", results, "--gold", gold).err
-    assert "--column FIELD=COLUMN (kragx convert)" in error
-    columns = ("--column", "question=question", "--column", "answer_passage=answer")
-    read = tmp_path / "gold.jsonl"
-    kragx("convert", gold, read, *columns)
-    scored = kragx("score", results, "--gold", read, "-m", "mrr@5", "--format", "json").json()
-    assert scored["mean"] == {"mrr@5": 1.0}
+    command = ("score", results, "--gold", gold, "-m", "mrr@5", "--format", "json")
+    (options,) = re.findall(r"for example (.*) \(in a config", kragx(*command).err)
+    assert kragx(*command, *shlex.split(options)).json()["mean"] == {"mrr@5": 1.0}
     assert "its fields are 'question', 'results'" in kragx("score", run).err
 
 

@@ -34,14 +34,46 @@ def test_named_columns(tmp_path):
     assert result["hit_rate@1"] == 1.0
 
 
-@pytest.mark.parametrize("header", ["질문,정답", "query"])
-def test_an_unknown_table_says_how_to_name_its_columns(tmp_path, header):
+@pytest.mark.parametrize(
+    ("header", "options"),
+    [
+        ("질문,정답", "--column 'answer_passage=정답'"),
+        ("query", r"--column answer_passage=\.\.\."),
+        ("물음,답변 문단", r"--column question=\.\.\. --column 'answer_passage=답변 문단'"),
+    ],
+)
+def test_an_unknown_table_says_how_to_name_its_columns(tmp_path, header, options):
     """What is not understood is answered with the columns that are there, and how to name them."""
     path = tmp_path / "gold.csv"
-    path.write_text(f"{header}\n" + ",".join(["x y"] * (header.count(",") + 1)) + "\n")
+    path.write_text(f"{header}\n" + ",".join(["x y"] * (header.count(",") + 1)) + "\n", "utf-8")
     names = ", ".join(map(repr, header.split(",")))
-    with pytest.raises(DataError, match=rf"its fields are {names}; .*\{{question: \.\.\., answer"):
+    with pytest.raises(DataError, match=f"its fields are {names}; .* {options} \\("):
         read_dataset(path)
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["질문,answer_passage,난이도", "Query,Answer Passage,난이도", "question,answer-passage,난이도"],
+)
+def test_columns_called_nearly_as_fields(tmp_path, header):
+    """Capitals, spaces and hyphens make no difference, and a question has several names."""
+    path = tmp_path / "gold.csv"
+    path.write_text(f"{header}\n며칠?,14일 이내,하\n", encoding="utf-8")
+    (query,) = read_dataset(path)
+    assert (query.text, query.gold[0].text) == ("며칠?", "14일 이내")
+    assert query.metadata == {"난이도": "하"}
+
+
+def test_a_question_beside_ids(tmp_path):
+    """A table of chunk ids may call its question as one of passages does; two are told apart."""
+    path = tmp_path / "gold.csv"
+    path.write_text('Query ID,질문,Relevant Chunk IDs\n7,며칠?,"c1, c2"\n', encoding="utf-8")
+    (query,) = read_dataset(path)
+    assert (query.id, query.text, [gold.id for gold in query.gold]) == ("7", "며칠?", ["c1", "c2"])
+    assert [*read_dataset(path, columns={"question": "질문"})] == [query]
+    path.write_text("question,Question,answer_passage,Weight\na?,b?,c,heavy\n", encoding="utf-8")
+    query = read_dataset(path)["q1"]
+    assert (query.text, query.metadata) == ("a?", {"Question": "b?", "Weight": "heavy"})
 
 
 def test_a_column_that_is_not_there_is_named_with_the_nearest(tmp_path):

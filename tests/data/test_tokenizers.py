@@ -28,7 +28,7 @@ def split_at_commas(text: str) -> list[str]:
     return text.split(",")
 
 
-UNICODE = f"2 (Unicode {unicodedata.unidata_version})"
+UNICODE = f"3 (Unicode {unicodedata.unidata_version})"
 NFD = unicodedata.normalize("NFD", "각각 다르다")
 
 
@@ -58,6 +58,7 @@ NFD = unicodedata.normalize("NFD", "각각 다르다")
         ({"name": "char", "n": 1}, "만세!", ["만", "세"]),
         ("char", NFD, ["각각", "다르", "르다"]),
         ("char", "...", []),
+        ("unicode", "用C++写，言語C#です", [*"用", "c++", *"写言語", "c#", *"です"]),
         (
             {"name": "krag", "forms": "whitespace"},
             "Running at 서울역에서!",

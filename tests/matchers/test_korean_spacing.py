@@ -129,3 +129,15 @@ def test_many_at_once(pairs: list[tuple[str, str]]) -> None:
     some, others = ([pair[side] for pair in pairs] for side in (0, 1))
     alone = [spaced_alike([one], [other]) for one, other in pairs]
     assert [*zip(*spaced_alike(some, others))] == [(one[0], other[0]) for one, other in alone]
+
+
+@BOTH
+def test_a_passage_whose_spaces_were_lost_is_no_short_gold(match: str) -> None:
+    """Gold that seems to be a few words, as its spaces were lost, is found where a chunk ends in
+    it; an answer in a few words still stands there whole.
+    """
+    sentences = [triple.gold for triple in TRIPLES[:4]]
+    passage, cut = " ".join(sentences), " ".join(sentences[:3])
+    gold = [[passage.replace(" ", "")], ["손해배상청구권의 소멸시효"]]
+    result = evaluate(gold, [[cut], ["손해배상청구권"]], match=match, metrics=["recall@1"])
+    assert [*result.queries.values()] == [{"recall@1": 1.0}, {"recall@1": 0.0}]

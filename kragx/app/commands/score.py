@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kragx.api.evaluate import evaluate
-from kragx.api.files import evaluate_submission
+from kragx.api.files import evaluate_submission, without_gold
 from kragx.api.pairs import match_pairs
 from kragx.app.commands import match_options as by, options as opt
 from kragx.app.commands.output import show
 from kragx.data import GoldDataset, read_dataset, read_run, read_runs
-from kragx.data.formats.jsonl import write_records
+from kragx.data.formats.jsonl import ending, write_records
 from kragx.data.formats.parquet import is_located
 from kragx.evaluation.criteria import Criteria, ids_alone
 from kragx.evaluation.part_tables import evaluate_in_parts
@@ -40,7 +40,8 @@ def score(
     ] = None,
     gold: opt.Gold = None,
     qrels: Annotated[
-        Path | None, typer.Option(help="TREC qrels (also .gz), instead of FILE.")
+        Path | None,
+        typer.Option(help="Qrels of TREC (also .gz), BEIR, ranx or ir_measures, instead of FILE."),
     ] = None,
     run: Annotated[  # the field's word for it; the command `run` is not called from here
         list[Path] | None,
@@ -91,7 +92,9 @@ def score(
     named = opt.columns(column or [])
     dataset = None
     if qrels is not None:
-        dataset = read_dataset(qrels, "qrels")
+        # What other tools save; all else is TREC's or BEIR's, with its errors.
+        is_other = ending(qrels) in (".json", ".csv", ".parquet", ".xlsx")
+        dataset = read_dataset(qrels, None if is_other else "qrels", named, role="gold")
     elif gold is not None:
         dataset = read_dataset(gold, columns=named, role=opt.said(roles, "gold"))
     if match is None and (qrels or (dataset and corpus is None and ids_alone(dataset, ()))):
@@ -130,6 +133,9 @@ def score(
         role = opt.said(roles, "results")
         system = read_run(_source(list(map(str, run or files))), dataset, named, role=role)
         evaluation = evaluate(dataset, system, **measures, **shared)
+    is_valued = any(value is not None for value in evaluation.mean.values())
+    if not is_valued and gold is None and files and not evaluation.counts["n_scored"]:
+        raise without_gold(files[0])
     show(
         format,
         lambda: chain([_queries_table(evaluation)] * per_query, evaluation.describe()),
@@ -157,6 +163,7 @@ def match(
         Path | None,
         typer.Option("--out", "-o", help="Where to write (default: standard output)."),
     ] = None,
+    gold: opt.Gold = None,
     match: by.Match = None,
     threshold: by.Threshold = None,
     corpus: opt.Corpus = None,
@@ -174,13 +181,23 @@ def match(
     JSON Lines, a line for each query; correct "matched" by hand, and it holds labels.
     """
     pairs = match_pairs(
-        *opt.rows(file, column, roles),
+        *opt.rows(file, column, roles, gold=gold),
         match=_spec("overlap" if match is None else match, None, threshold),
         corpus=corpus,
         texts=texts,
         workers=opt.shared(workers, engine, address),
     )
-    write_records(pairs, out or "-")
+    write_records(_of_gold(pairs, file), out or "-")
+
+
+def _of_gold(pairs: Iterable[dict[str, Any]], file: str) -> Iterator[dict[str, Any]]:
+    """The same, which are of nothing where no question has gold."""
+    has_gold = False
+    for pair in pairs:
+        has_gold = has_gold or bool(pair["gold_ids"])
+        yield pair
+    if not has_gold:
+        raise without_gold(file)
 
 
 def _spec(text: str | None, profile: str | None, threshold: float | None) -> object:

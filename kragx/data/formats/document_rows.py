@@ -22,14 +22,17 @@ Role = Literal["gold", "results"]
 """What a table with a row for each document may hold."""
 
 NAMES: Mapping[str, tuple[str, ...]] = {
-    "query_id": ("query_id", "qid", "question_id", "질문_id"),
+    "query_id": ("query_id", "qid", "q_id", "question_id", "질문_id"),
     "query": ("query", "question", "query_text", "질문"),
     "rank": ("rank", "position", "doc_position", "순위"),
     "score": ("score", "similarity", "점수", "유사도"),
     "distance": ("distance", "거리"),
     # PyTerrier's docno is a document's id, its docid a number of the index.
     "doc_id": ("doc_id", "docno", "docid", "document_id", "corpus_id", "chunk_id", "문서_id", "id"),
-    "text": ("text", "chunk", "document", "passage", "content", "텍스트", "본문", "내용"),
+    "text": (
+        *("text", "chunk", "document", "passage", "content", "contents"),
+        *("텍스트", "본문", "내용"),
+    ),
     "grade": (
         *("grade", "rating", "label", "relevance", "relevance_grade", "rel", "gain"),
         *("judgement", "judgment", "등급", "평점"),
@@ -77,7 +80,7 @@ def fields_of(
         for name, column in columns.items()
         if column in header and name in (*NAMES, "question")
     }
-    called = {_plain(name): name for name in header if name not in named.values()}
+    called = {plain_name(name): name for name in header if name not in named.values()}
     fields = {
         field_name: called[name]
         for field_name, names in NAMES.items()
@@ -85,13 +88,13 @@ def fields_of(
         if name is not None
     } | named
     # A mere id may be the question's, where nothing else says that rows are documents.
-    is_mere = "doc_id" not in named and _plain(fields.get("doc_id", "")) == "id"
+    is_mere = "doc_id" not in named and plain_name(fields.get("doc_id", "")) == "id"
     if is_mere and fields.keys().isdisjoint(("text", "rank")):
         del fields["doc_id"]
     return fields, {*named}
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """A column's name without what makes no difference."""
     return "_".join(re.split(r"[\s_-]+", str(name).strip().casefold()))
 
@@ -99,6 +102,23 @@ def _plain(name: str) -> str:
 def _option(name: str, column: str) -> str:
     """What names a column on the command line."""
     return f"--column {shlex.quote(f'{name}={column}')}"
+
+
+def options_for(header: Collection[str], expected: Role | None) -> str:
+    """What may name the columns that a table of questions lacks, of which nobody knows what it is.
+
+    Args:
+        header: what its columns are called.
+        expected: what is looked for in it.
+    """
+    fields, _ = fields_of(header, {})
+    answers = (name for name in header if any(word in plain_name(name) for word in _ANSWERS))
+    wanted = {} if "query" in fields else {"question": "..."}
+    if expected != "results":
+        wanted["answer_passage"] = next(answers, "...")
+    elif fields.keys().isdisjoint(("doc_id", "text")):
+        wanted["text"] = "..."
+    return " ".join(_option(*pair) for pair in wanted.items())
 
 
 @dataclass(frozen=True)
@@ -248,10 +268,10 @@ class DocumentRows:
         """
         are_whole = all(value % 1 == 0 for value in values)
         if number == "score":
-            is_beir = _plain(self.fields.get("doc_id", "")) == "corpus_id"
+            is_beir = plain_name(self.fields.get("doc_id", "")) == "corpus_id"
             role: Role = "gold" if is_beir else "results"
             return {role: number} if are_whole == is_beir else {}
-        is_open = _plain(self.fields[number]) == "relevance" and not are_whole
+        is_open = plain_name(self.fields[number]) == "relevance" and not are_whole
         return {} if is_open else {"gold": number}
 
     def _asked(self, rows: Sequence[tuple[int | None, _Cells]]) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 A plain table has a question and the passage that answers it in each row.
 
 AutoRAG's questions are ``{"qid", "query", "retrieval_gt", "generation_gt"}``; `retrieval_gt` is a
-list of ids, or of lists of ids of which any one serves.
+list of ids, or of lists of ids of which any one serves. Beside them its ``best_*.parquet`` have
+what was retrieved: ``{"retrieved_contents", "retrieved_ids", "retrieve_scores"}``.
 
 ragas' rows are ``{"user_input", "reference_contexts", "retrieved_contexts", "reference", ...}``,
 before ``{"question", "ground_truth_contexts", "contexts", "ground_truth", ...}``; DeepEval's are
@@ -26,7 +27,7 @@ from itertools import chain, count, starmap, zip_longest
 from pathlib import Path
 from typing import Any
 
-from kragx.data.documents import Doc
+from kragx.data.documents import Doc, present
 from kragx.data.formats.format import STANDS_FOR, Fields, Format, Read
 from kragx.data.formats.jsonl import file_name, read_records
 from kragx.data.gold import Gold, GoldDataset, Query
@@ -38,10 +39,12 @@ from kragx.ground.printing import message
 
 def _passages(fields: Fields) -> Read:
     """Its query; what else the row holds goes to the metadata."""
+    # Its name in kragx's other formats is no mistake.
+    question = "query" if "query" in fields.record else "question"
     yield (
         Query(
             id=fields.id_or_number("query_id"),
-            text=fields.text("question", is_required=True),
+            text=fields.text(question, is_required=True),
             gold=tuple(Gold(text=text) for text in fields.texts("answer_passage") if text.strip()),
             answerable=fields.flag("answerable"),
             reference=fields.text("reference"),
@@ -55,6 +58,7 @@ PASSAGES = Format(
     "passages",
     fields={
         "question": "text",
+        "query": "text",
         "answer_passage": "text",
         "query_id": "word",
         "answerable": "flag",
@@ -73,10 +77,11 @@ _NO_GOLD = message("missing; write [] where a question has no gold")
 def _autorag(fields: Fields) -> Read:
     """Its query; what else it holds goes to the metadata."""
     answers = fields.texts("generation_gt")
-    if "retrieval_gt" not in fields.record:
+    query_id = fields.id("qid")
+    if fields.record.keys().isdisjoint(("retrieval_gt", "retrieved_ids")):
         fields.report("retrieval_gt", _NO_GOLD)
     query = Query(
-        id=fields.id("qid"),
+        id=query_id,
         text=fields.text("query", is_required=True),
         gold=any_of(fields.id_groups("retrieval_gt").values()),
         answerable=fields.flag("answerable"),
@@ -84,7 +89,14 @@ def _autorag(fields: Fields) -> Read:
         metadata=fields.metadata(**fields.rest(), other_references=answers[1:]),
         **fields.stands_for(),
     )
-    yield query, None
+    lists = {
+        "id": fields.ids("retrieved_ids"),
+        "text": fields.texts("retrieved_contents"),
+        "score": fields.record.get("retrieve_scores") or (),
+    }
+    documents = [present(**dict(zip(lists, row))) for row in zip_longest(*lists.values())]
+    answer = replace(fields, record={"retrieved": documents}).retrieved()
+    yield query, answer if "retrieved_ids" in fields.record else None
 
 
 AUTORAG = Format(
@@ -94,11 +106,14 @@ AUTORAG = Format(
         "query": "text",
         "retrieval_gt": "gold ids",
         "generation_gt": "texts",
+        "retrieved_ids": "ids",
+        "retrieved_contents": "texts",
+        "retrieve_scores": "json",
         "answerable": "flag",
         "metadata": "json",
         **STANDS_FOR,
     },
-    marks=("retrieval_gt", "qid"),
+    marks=("retrieval_gt", "retrieve_scores", "qid"),
     read=_autorag,
     key="qid",
 )
@@ -256,9 +271,10 @@ LLAMAINDEX = Format(
 
 
 def _is_by_id(record: Mapping[str, Any]) -> bool:
-    """Whether a record is lists by eval_id."""
-    lists = all(isinstance(refs, list) for refs in record.values())
-    return bool(record) and "query_id" not in record and lists
+    """Whether a record is lists of ids by eval_id."""
+    lists = [refs if isinstance(refs, list) else [None] for refs in record.values()]
+    are_ids = all(isinstance(ref, (str, int, list)) for ref in chain.from_iterable(lists))
+    return bool(record) and "query_id" not in record and are_ids
 
 
 def _science_qa(fields: Fields) -> Read:

@@ -11,13 +11,13 @@ import io
 import re
 import warnings
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from kragx.data.formats import FORMATS
 from kragx.data.formats.cells import cell_value
-from kragx.data.formats.document_rows import NAMES
+from kragx.data.formats.document_rows import NAMES, plain_name
 from kragx.data.formats.format import Kind, unique_names
 from kragx.data.formats.jsonl import check_unpacked, ending, open_bytes
 from kragx.data.formats.parquet import ParquetTable
@@ -43,6 +43,11 @@ _QUEPID = ["query", "docid", "rating"]  # a question that nobody has rated is a 
 _IN_QUOTES = re.compile('"[^"]*"')
 _SEPARATES = {",": message("a comma"), ";": message("a semicolon"), "\t": message("a tab")}
 _QUESTIONS = ("query", "question", "user_input")  # what formats call the question's text
+_BESIDE_QUERY = {
+    mark for reader in FORMATS.values() if "query" in reader.fields for mark in reader.marks
+}
+# What else a format calls its own may as well be the name of a column of the user's.
+_NEARLY = {"query_id", *_QUESTIONS, *(mark for reader in FORMATS.values() for mark in reader.marks)}
 
 
 def read_csv(
@@ -206,7 +211,10 @@ def _sheets(path: str | Path) -> tuple[Any, Any]:
         raise
     except Exception as error:  # a damaged file makes its reader raise whatever it meets
         raise DataError(
-            "{place}: cannot be read as Excel: {error}", place=path, error=error
+            "cannot be read as Excel: {error}",
+            path=str(path),
+            remedy="save it as .xlsx, without a password",
+            error=error,
         ) from None
     if others:
         text = message(
@@ -335,8 +343,11 @@ def named(
     With `columns`, a column that is neither mapped nor named like a field goes to the metadata.
     """
     fields = {column: field for field, column in columns.items()}
+    called: Mapping[str, str] = {}
     required = (*_QUESTIONS, *(reader.key for reader in FORMATS.values()))
     for number, (line, row) in enumerate(rows):
+        if number == 0:
+            called = _called(row, fields)
         for column in fields.keys() - row.keys() if number == 0 else ():
             level: Level = "error" if fields[column] in required else "warning"
             problem = message(
@@ -346,14 +357,36 @@ def named(
             )
             problems.add(None, f"columns.{fields[column]}", problem, level)
         try:
-            record = _record(row, fields)
+            record = _record(row, fields, called)
         except DataError as error:
             problems.add(line, error.field, error.problem_and_remedy)
         else:
             yield line, record
 
 
-def _record(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]:
+def _called(header: Collection[str], fields: Mapping[str, str]) -> dict[str, str]:
+    """The fields of columns that are called nearly so: capitals, spaces, hyphens do not matter.
+
+    A question may have any of its names beside gold of a format that calls it `query`.
+    """
+    names = {*header, *fields.values()}
+    called = {
+        column: name
+        for column in header
+        if column not in fields and (name := plain_name(column)) in _NEARLY - names
+    }
+    names.update(called.values())
+    if "query" not in names and not names.isdisjoint(_BESIDE_QUERY):
+        questions = (
+            name for name in header if fields.get(name, plain_name(name)) in NAMES["query"]
+        )
+        called |= dict.fromkeys([*questions][:1], "query")
+    return called
+
+
+def _record(
+    row: Mapping[str, Any], fields: Mapping[str, str], called: Mapping[str, str]
+) -> dict[str, Any]:
     """A row by field; `fields` names those of columns that are named otherwise.
 
     Raises:
@@ -362,7 +395,7 @@ def _record(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]
     record: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
     for column, cell in row.items():
-        name = fields.get(column, column)
+        name = called.get(column, fields.get(column, column))
         is_mapped = column in fields
         kind = FIELDS.get(name) if is_mapped or not (fields and name in _COMMON) else None
         if cell is None:

@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from kragx.data import Doc, Forbidden, Gold, Query, normalise
-from kragx.data.gold_diff import MOVE
+from kragx.data.gold_changes import MOVE
 from kragx.data.words import unspaced
 from kragx.ground.printing import message
 from kragx.workshop.folder.places import origin_of
@@ -204,7 +204,7 @@ def _golds(gold: Gold, options: Sequence[MoveOption]) -> list[Gold]:
     """What a gold item becomes: itself, if all of it is as it was."""
     if all(option.verdict == "same" for option in options):
         return [gold]
-    # Then results of before and after are about the same text; see `kragx.data.gold_diff`.
+    # Then results of before and after are about the same text; see `kragx.data.gold_changes`.
     is_whole = all(
         option.verdict in ("same", "moved", "merged") and option.edited == 0 for option in options
     )

@@ -86,9 +86,27 @@ def test_missing_and_empty(kragx, jsonl, record):
 
 def test_no_gold(kragx, jsonl):
     """A query without gold has a row for each document, with no column."""
-    (line,) = kragx("match", jsonl(NO_GOLD)).lines()
+    line, _ = kragx("match", jsonl(NO_GOLD, MISSING)).lines()
     assert (line["retrieved_ids"], line["gold_ids"]) == (["d"], [])
     assert (line["scores"], line["matched"]) == ([[]], [[]])
+
+
+@pytest.mark.parametrize("command", ["match", "score"])
+def test_gold_that_was_forgotten(kragx, jsonl, tmp_path, command):
+    """Where no question has gold nothing is written but an error, which --gold settles."""
+    lists = jsonl({"query_id": "two", "retrieved": TWO_BY_TWO["retrieved"]}, name="lists.jsonl")
+    written = () if command == "score" else ("--out", tmp_path / "pairs.jsonl")
+    code, out, err = kragx(command, lists, *written)
+    assert (code, out) == (3, "")
+    assert f"{lists}: no question has gold; name the gold file with --gold" in err
+    assert not (tmp_path / "pairs.jsonl").exists()
+    gold = jsonl(TWO_BY_TWO, name="gold.jsonl")
+    options = ("--no-texts",) if command == "match" else ("--format", "json")
+    named, whole = kragx(command, lists, "--gold", gold, *options), kragx(command, gold, *options)
+    if command == "match":
+        assert named.out == whole.out
+    else:
+        assert named.json()["mean"] == whole.json()["mean"]
 
 
 @pytest.mark.parametrize("option", ["--out", "-o"])

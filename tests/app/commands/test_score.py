@@ -273,8 +273,9 @@ def test_explain_by_a_gold_file(kragx, jsonl):
 
 
 def test_only_queries_without_gold(kragx, jsonl):
-    """Where no query has gold, every mean is null, not NaN and not 0."""
-    result = kragx("score", jsonl(NO_GOLD), "--format", "json").json()
+    """Where no query of a gold file has gold, every mean is null, not NaN and not 0."""
+    gold = jsonl(NO_GOLD)
+    result = kragx("score", gold, "--gold", gold, "--format", "json").json()
     assert set(result["mean"].values()) == {None}
     assert result["counts"]["n_scored"] == 0
 

@@ -295,7 +295,7 @@ def test_workbooks_that_cannot_be_read(tmp_path):
         ("cut.xlsx", whole.read_bytes()[:2000], "cannot be read as Excel"),
         ("altered.xlsx", altered, "cannot be read as Excel"),
         ("text.xlsx", b"query_id,query", "cannot be read as Excel"),
-        ("old.xls", old, "cannot be read as Excel"),
+        ("old.xls", old, "save it as .xlsx, without a password"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(DataError, match=f"{name}: .*{hint}"):
