@@ -146,7 +146,7 @@ def test_a_conflict_is_decided_and_both_originals_stay(desk, people):
 
 def test_evidence_stands_only_on_the_text_that_it_was_marked_on(tmp_path):
     """Of two copies each person marked their own: one text is shown, the other's words beside."""
-    texts = {"short": "환불은 7일 안에 합니다.", "long": "§ 환불은 7일 안에 합니다. §"}
+    texts = {"short": "환불은 7일 안에 합니다.", "long": "[ 환불은 7일 안에 합니다. ]"}
     corpus = written(tmp_path / "c.jsonl", ({"id": k, "text": v} for k, v in texts.items()))
     questions = written(tmp_path / "q.jsonl", [{"query_id": "q1", "query": "며칠?", "gold": []}])
     start(tmp_path / "shop", corpus=corpus, questions=questions)
