@@ -407,6 +407,9 @@ def test_new_questions_of_a_log_or_a_gold_set_come_in(opened, tmp_path):
     sheet.write_text("question\nWhat is it?\nWhy?\n")
     assert back(state, sheet).counts == {"people": 1, "questions": 2}
     assert not back(state, sheet).counts
+    sheet.write_text("question,document,grade,note\n,,,only a note\n")
+    with pytest.raises(DataError, match="'' is no grade"):
+        back(state, sheet)
 
 
 def test_a_table_of_ids_is_told_what_is_needed(opened, tmp_path):

@@ -150,8 +150,9 @@ class _Row(NamedTuple):
             if not isinstance(columns.get(column, ""), str):
                 problem = message("{value} is no text", value=shorten(columns[column]))
                 raise _mistake(column, problem, _EXPORTED)
-        # A row that speaks of no document can be nothing but a question.
-        usual = "judgement" if columns.keys() & {"document", "grade"} else "question"
+        # A question of which no document is named is nothing else.
+        is_question = "question" in columns and not columns.keys() & {"document", "grade"}
+        usual = "question" if is_question else "judgement"
         word = columns.get("record", "").strip().casefold() or usual
         if word not in KINDS:
             problem = message("{word!r} is no kind of row", word=word)
