@@ -222,20 +222,15 @@ class Suggester:
 
     def _remarks(self, name: str) -> Iterator[str]:
         if failed := self._failed[name]:
-            question, error = next(iter(failed.items()))
-            yield message(
-                "failed for {n} questions ({question!r}: {error})",
-                n=len(failed),
-                question=question,
-                error=error,
-            )
+            first, error = next(iter(failed.items()))
+            values = {"n": len(failed), "question": first, "error": error}
+            yield message("failed for {n} questions ({question!r}: {error})", **values)
         if lost_docs := self._lost[name]:
-            first = next(iter(lost_docs))
             yield message(
                 "{n} documents that it found are not in the corpus, by id or by text (the first: "
                 "{first!r}); was it made from another one?",
                 n=len(lost_docs),
-                first=first,
+                first=next(iter(lost_docs)),
             )
 
     def _tell(self, name: str, text: str) -> None:
