@@ -249,7 +249,7 @@ def _documents(answer: Any) -> Any:
     return next(iter(lists.values()))
 
 
-def start_daemon(work: Callable[[], None]) -> None:
+def start_daemon(work: Callable[[], object]) -> None:
     """Start work in a thread that does not outlive the process, whatever hangs in it.
 
     Callbacks and tracing tools find their parents in context variables, so it sees the caller's.

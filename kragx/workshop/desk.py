@@ -98,10 +98,7 @@ class Desk:
         # is anybody to wait for it.
         content_words(next(iter(self.documents.values())).text or "")
         self.suggester.start()
-        start_daemon(self._prepare)
-
-    def _prepare(self) -> None:
-        self.index()  # so that the first to search need not wait
+        start_daemon(self.index)  # so that the first to search need not wait
 
     def index(self) -> PassageIndex:
         """What finds documents by words, made when it is first asked for."""

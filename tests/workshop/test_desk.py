@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kragx.data import Doc, Retrieved, Run
 from kragx.data.corpus import _entries as entries
 from kragx.errors import UsageError
 from kragx.workshop import services
@@ -12,9 +13,10 @@ from kragx.workshop.calls import ClashError, RefusedError, UnknownError
 from kragx.workshop.desk import Desk
 from kragx.workshop.folder.starting import start
 from kragx.workshop.queue.suggestions import SuggestionSource
-from kragx.workshop.state.records import new_uid
+from kragx.workshop.state.records import Question, new_uid
 from kragx.workshop.web.server import form_of
 from tests.thoroughness import all_cases
+from tests.waiting import wait_until
 from tests.workshop.serving import grade, opened, started, written
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -146,7 +148,7 @@ def test_a_conflict_is_decided_and_both_originals_stay(desk, people):
 
 def test_evidence_stands_only_on_the_text_that_it_was_marked_on(tmp_path):
     """Of two copies each person marked their own: one text is shown, the other's words beside."""
-    texts = {"short": "환불은 7일 안에 합니다.", "long": "§ 환불은 7일 안에 합니다. §"}
+    texts = {"short": "환불은 7일 안에 합니다.", "long": "[ 환불은 7일 안에 합니다. ]"}
     corpus = written(tmp_path / "c.jsonl", ({"id": k, "text": v} for k, v in texts.items()))
     questions = written(tmp_path / "q.jsonl", [{"query_id": "q1", "query": "며칠?", "gold": []}])
     start(tmp_path / "shop", corpus=corpus, questions=questions)
@@ -500,6 +502,24 @@ def test_what_goes_wrong_behind_is_said_once(shop):
         desk.suggester.run()
         assert told == ["bm25: cannot be asked: RuntimeError: no index"]
         assert services.judging.next_pair(desk, desk.state.owner())["pair"]
+
+
+def test_questions_that_came_in_elsewhere_are_asked_for(shop):
+    """Imported while the page is open: whoever has nothing left is shown what is found for them."""
+    asked = []
+
+    def ask(dataset, hear):
+        asked.extend(query.id for query in dataset)
+        return Run({query.id: Retrieved((Doc("refund"),)) for query in dataset})
+
+    with opened(shop) as bare, opened(shop) as other:
+        desk = Desk(bare.workshop, bare.state, [SuggestionSource("bm25", "key", ask)])
+        desk.suggester.start()
+        wait_until(lambda: asked)
+        owner = desk.state.owner()
+        other.state.add([Question(uid="new", person=owner.uid, text="새 질문?")])
+        desk.state.refresh()
+        wait_until(lambda: services.judging.next_pair(desk, owner, question="new")["pair"])
 
 
 def test_progress_tells_people_of_their_own_work_alone(desk, people):

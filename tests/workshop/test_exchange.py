@@ -384,6 +384,34 @@ def test_a_sheet_of_ones_own(opened, tmp_path):
     assert state.newest(("q1", "d1"), new).grade == 2
 
 
+def test_new_questions_of_a_log_or_a_gold_set_come_in(opened, tmp_path):
+    """Those whose ids are new, with their grades; a row that names no document is a question."""
+    state = opened("a", JIMIN, WHEN)
+    file = tmp_path / "asked.jsonl"
+    gold = [
+        {"query_id": q, "query": f"{q}?", "gold": [{"id": "d1", "grade": 2}], "weight": 3}
+        for q in ("q1", "q9")
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in gold))
+    assert back(state, file).counts == {
+        "people": 1,
+        "questions": 1,
+        "candidates": 1,
+        "judgements": 1,
+    }
+    assert (state.questions["q1"], state.questions["q9"].weight) == (WHEN, 3)
+    (row,) = state.judgements["q9", "d1"].values()
+    assert (row[-1].grade, state.people[row[-1].person].name) == (3, "asked.jsonl")
+    assert not back(state, file).counts
+    sheet = tmp_path / "mine.csv"
+    sheet.write_text("question\nWhat is it?\nWhy?\n")
+    assert back(state, sheet).counts == {"people": 1, "questions": 2}
+    assert not back(state, sheet).counts
+    sheet.write_text("question,document,grade,note\n,,,only a note\n")
+    with pytest.raises(DataError, match="'' is no grade"):
+        back(state, sheet)
+
+
 def test_a_table_of_ids_is_told_what_is_needed(opened, tmp_path):
     """A column of another name: what a judgement needs; with that ids alone do."""
     state = opened("a", JIMIN, WHEN)

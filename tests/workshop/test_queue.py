@@ -221,7 +221,8 @@ def test_old_answers_are_not_suggested(state):
     queue = opened(state, {"q": ["ab", "ba"]})
     say(queue, "p", JudgingTurn("q", "a"), 2)
     state.add([Question(uid="q", person="o", text="another question")])
-    assert queue.next_pair("r") == "all judged"  # what was judged stays known
+    # What was judged stays known; it is not all, as answers are still to come.
+    assert queue.next_pair("r") == "no documents"
     assert [*queue.pools["q"].candidates] == ["a"]
     assert not queue.pools["q"].is_compared
 

@@ -45,10 +45,14 @@ def test_search_shows_one_of_copies():
         (LONG, LONG.replace("이유 없이", "별다른 이유 없이"), False),
         ("", " ", False),
         ("3.5%", "3.4%", False),
+        ("기온이 -5도일 때", "기온이 5도일 때", False),
+        ("제주 배송 ○", "제주 배송 ×", False),
+        ("A fee of $5", "A fee of 5%", False),
+        ("1,000원을 냅니다.", "1000원을 냅니다", True),
     ],
 )
 def test_copies_by_hand(one, other, are):
-    """The same words are a copy; another, a new or a missing one within is not."""
+    """The same words and signs are a copy; another, a new or a missing one within is not."""
     copies = Copies(corpus(one, other))
     assert (copies.first("a") == copies.first("b")) is are
     assert set(copies.all("a")) == ({"a", "b"} if are else {"a"})

@@ -11,6 +11,7 @@ from kragx.app.commands.gold_diff import diff
 from kragx.app.commands.output import show, written
 from kragx.data import validation
 from kragx.data.formats.gold import write_gold
+from kragx.data.formats.jsonl import ending
 from kragx.ground.errors import DataError, UsageError
 from kragx.workshop.commands.gold_from_logs import from_logs
 from kragx.workshop.commands.gold_questions import questions
@@ -92,9 +93,9 @@ def export(
     folder: opt.WorkshopFolder,
     out: Annotated[Path, typer.Option(show_default=False, help="The file to write.")],
     form: Annotated[
-        Form,
-        typer.Option(help="csv is for spreadsheets; what a form cannot hold is said."),
-    ] = "csv",
+        Form | None,
+        typer.Option(help="Default: csv, jsonl or qrels, as --out ends."),
+    ] = None,
     person: Annotated[
         str | None,
         typer.Option(help="What this person judged alone."),
@@ -105,11 +106,18 @@ def export(
     from kragx.workshop.exchange.exporting import ExportSource, export_file
     from kragx.workshop.names import the_person
 
+    if form is None and ending(out) not in (".csv", ".jsonl", ".qrels"):
+        raise UsageError(
+            "{out}: the ending is that of no form",
+            field="--out",
+            remedy="end it in .csv (for spreadsheets), .jsonl or .qrels, or name a --form",
+            out=out,
+        )
     with opened(folder) as (workshop, state):
         people = state.people.values()
         uid = None if person is None else the_person(person, people, "--person").uid
         source = ExportSource(state, workshop.documents, workshop.settings.scale, uid)
-        result = export_file(source, form, out)
+        result = export_file(source, form or ending(out)[1:], out)
     show(format, result.describe, result.to_dict)
 
 
@@ -119,7 +127,8 @@ def import_(
         Path,
         opt.argument(
             metavar="FILE",
-            help="As kragx gold export or kragx gold move (.unsure.jsonl) writes it.",
+            help="As kragx gold export, questions, from-logs or move (.unsure.jsonl) writes it; "
+            "any gold set (.jsonl).",
         ),
     ],
     person: Annotated[
@@ -130,7 +139,8 @@ def import_(
 ) -> None:
     """Take the questions and judgements of a file into a workshop: all of them, or none.
 
-    Rows that were changed become new judgements of the same person. Nothing is ever removed.
+    Rows that were changed become new judgements of the same person; of a gold set the questions
+    that are new come. Nothing is ever removed.
     """
     from kragx.workshop.exchange.exporting import ExportSource
     from kragx.workshop.exchange.importing import import_file

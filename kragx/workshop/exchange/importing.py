@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from kragx.data.formats.cells import same_in_sheet, unguarded
 from kragx.data.formats.jsonl import read_records
 from kragx.data.formats.tabular import read_csv
+from kragx.data.reading import read_dataset
 from kragx.ground.errors import DataError, KragxError, UsageError, inside, nearest, shorten
 from kragx.ground.printing import Line, Part, counted, joined, message, plural
 from kragx.workshop.exchange.exporting import (
@@ -27,6 +28,7 @@ from kragx.workshop.exchange.exporting import (
     columns_of,
     counts_of,
 )
+from kragx.workshop.folder.starting import incoming
 from kragx.workshop.names import check_unlike, people_called, the_person
 from kragx.workshop.pairs.moved import rows_of_moved
 from kragx.workshop.pairs.standing import check_fits
@@ -68,7 +70,8 @@ def import_file(source: ExportSource, path: str | Path, person: str | None = Non
 
     Args:
         source: the workshop.
-        path: an export as CSV or JSON Lines, or what `kragx gold move` leaves.
+        path: an export as CSV or JSON Lines, what `kragx gold move` leaves, or a gold set, of which
+            the questions with new ids come, with their grades.
         person: the name of whose the judgements are that name nobody; a new name is somebody new.
 
     Raises:
@@ -94,13 +97,25 @@ def _read(path: Path, source: ExportSource) -> tuple[str, Lines, *tuple[str, ...
     _, first = next(read_records(path), (0, {})) if end in ("jsonl", "ndjson") else (0, {"": ""})
     if first.keys() >= {"verdict", "candidates"}:
         return "moved", *rows_of_moved(path, source.state, source.text)
+    if "query_id" in first:
+        return "gold", [*_of_gold(path, source)]
     if first and "record" not in first:
         raise UsageError(
-            "neither an export (.csv, .jsonl) nor what kragx gold move has left",
+            "neither an export (.csv, .jsonl) nor a gold set (.jsonl)",
             field=str(path),
-            remedy="a gold set comes in with kragx gold start --gold",
         )
     return "jsonl", [(f"line {number}", columns) for number, columns in read_records(path)]
+
+
+def _of_gold(path: Path, source: ExportSource) -> Lines:
+    """The questions of a gold set that a workshop lacks, with their grades, as rows of nobody."""
+    person = records.Person(name=path.name)
+    for record in incoming(read_dataset(path), person, source.documents, max(source.grades)):
+        uid = getattr(record, "question", record.uid)
+        if uid not in source.state.questions:
+            row = source.row(record)
+            row.pop("person_uid", None)  # it is whoever imports
+            yield f"question {uid!r}", row
 
 
 def _of_cells(cells: Mapping[str, str]) -> dict[str, Any]:
@@ -135,7 +150,10 @@ class _Row(NamedTuple):
             if not isinstance(columns.get(column, ""), str):
                 problem = message("{value} is no text", value=shorten(columns[column]))
                 raise _mistake(column, problem, _EXPORTED)
-        word = columns.get("record", "").strip().casefold() or "judgement"
+        # A question of which no document is named is nothing else.
+        is_question = "question" in columns and not columns.keys() & {"document", "grade"}
+        usual = "question" if is_question else "judgement"
+        word = columns.get("record", "").strip().casefold() or usual
         if word not in KINDS:
             problem = message("{word!r} is no kind of row", word=word)
             raise _mistake("record", problem, message("write {kinds}", kinds=", ".join(KINDS)))

@@ -1,6 +1,6 @@
 """What a log says of its questions, and which are the same: duplicates folded, nothing else.
 
-Two questions are folded where what tells them from others is equal (`kragx.workshop.logs.wording`):
+Two questions are folded where what tells them from others is equal (`kragx.workshop.wording`):
 their words and signs in one order, but for case, plain punctuation, Korean spacing and what is said
 for politeness. A misspelt word is another word. What stands around a question (its history, fields
 that rules read) and what was masked in it is part of it.
@@ -24,7 +24,7 @@ from kragx.ground.errors import DataError, nearest
 from kragx.ground.printing import message
 from kragx.workshop.logs.masks import Masker
 from kragx.workshop.logs.reading import logged_value
-from kragx.workshop.logs.wording import exact, gist, joined
+from kragx.workshop.wording import exact, gist, joined
 
 N_TURNS = 10
 """So many questions before one in its session are its history."""

@@ -2,9 +2,9 @@
 
 Copies are documents that say the same in the same words: shown once, judged once. A grade of one is
 a grade of all of them, and in a release they are one gold item with alternatives. So nothing is a
-copy that somebody might grade otherwise: all words are the same, in the same order. White space,
-punctuation, case and Unicode form are no difference. Whoever is shown two of a kind loses seconds;
-two that are wrongly one spoil a gold set.
+copy that somebody might grade otherwise: all words and signs are the same, in the same order (-5 is
+not 5, nor ○ ×). White space, plain punctuation, case and Unicode form are no difference. Whoever is
+shown two of a kind loses seconds; two that are wrongly one spoil a gold set.
 
 In a gold file any grade above 0 is relevant. On the usual scale of 0 to 3 a 1 is the same subject
 but no answer: whoever wrote it as a 1 into a gold file would have every metric count it as found.
@@ -24,6 +24,7 @@ from kragx.data import Doc, tokenizer
 from kragx.ground.errors import UsageError
 from kragx.workshop.state.records import Judgement
 from kragx.workshop.state.state import State
+from kragx.workshop.wording import exact
 
 USUAL_TOP = 3
 """The highest grade of the usual scale."""
@@ -98,8 +99,13 @@ class Copies:
             if words:  # a hash: of a large corpus the words are not to be held
                 joined = "\x1f".join(words).encode("utf-8", "surrogatepass")
                 of_words[blake2b(joined, digest_size=16).digest()].append(doc_id)
-        groups = (tuple(members) for members in of_words.values() if len(members) > 1)
-        self._members = {member: members for members in groups for member in members}
+        # Signs are no words; to look for them takes longer, and few texts have the same words.
+        of_text: defaultdict[str, list[str]] = defaultdict(list)
+        for doc_id in chain(*(members for members in of_words.values() if len(members) > 1)):
+            of_text[exact(docs[doc_id].text or "")].append(doc_id)
+        self._members = {
+            member: tuple(members) for members in of_text.values() for member in members
+        }
 
     def first(self, doc_id: str) -> str:
         """The document that stands for this one: itself where it has no copy."""

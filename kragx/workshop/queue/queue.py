@@ -206,7 +206,9 @@ class Queue:
         candidates = [candidate for pool in request.pools for candidate in pool]
         if any(self._viewers(c.pair) and self._lacks(request.person, c) for c in candidates):
             return "with others"
-        return "all judged" if candidates else "no documents"
+        # Before all retrievers have answered nobody can say that nothing is left.
+        has_all = all(all(pool.answered) for pool in request.pools)
+        return "all judged" if candidates and has_all else "no documents"
 
     # -- what people look at ----------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from kragx.data.databases import StoreFailedError, answering
 from kragx.data.gold import as_turns
 from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.ground.errors import KragxError
+from kragx.ground.printing import joined, message
 from kragx.workshop.folder.places import origin_of
 from kragx.workshop.pairs.candidates import asking_uid
 from kragx.workshop.queue.queue import Queue
@@ -158,12 +159,12 @@ class Suggester:
             raise
         except Exception as error:  # a user's module may raise anything when it is loaded
             kind = "" if isinstance(error, KragxError) else f"{type(error).__name__}: "
-            self._tell(source.name, f"cannot be asked: {kind}{error}")
+            self._tell(source.name, message("cannot be asked: {error}", error=f"{kind}{error}"))
             return
         nothing = Retrieved(error="it has no answer")
         for uid, question in unanswered.items():
             self._store(source, question, run.results.get(uid, nothing))
-        self._tell(source.name, "; ".join(self._remarks(source.name)))
+        self._tell(source.name, joined("; ", self._remarks(source.name)))
 
     def _store(self, source: SuggestionSource, question: Question, answer: Retrieved) -> None:
         """Store an answer as soon as it has come: who starts anew half way asks for the others."""
@@ -221,19 +222,21 @@ class Suggester:
 
     def _remarks(self, name: str) -> Iterator[str]:
         if failed := self._failed[name]:
-            question, error = next(iter(failed.items()))
-            yield f"failed for {len(failed)} questions ({question!r}: {error})"
+            first, error = next(iter(failed.items()))
+            values = {"n": len(failed), "question": first, "error": error}
+            yield message("failed for {n} questions ({question!r}: {error})", **values)
         if lost_docs := self._lost[name]:
-            first = next(iter(lost_docs))
-            yield (
-                f"{len(lost_docs)} documents that it found are not in the corpus, by id or by text "
-                f"(the first: {first!r}); was it made from another one?"
+            yield message(
+                "{n} documents that it found are not in the corpus, by id or by text (the first: "
+                "{first!r}); was it made from another one?",
+                n=len(lost_docs),
+                first=next(iter(lost_docs)),
             )
 
     def _tell(self, name: str, text: str) -> None:
         """Say what is worth knowing, unless it was said before; empty where it is over."""
         if text and self._told.get(name) != text:
-            self._say(f"{name}: {text}")
+            self._say(joined(": ", [name, text]))
         self._told[name] = text
 
 

@@ -52,6 +52,7 @@ def next_pair(desk: Desk, person: Person, question: Id | None = None, after: _Af
         besides = [(uid, document) for uid, document in after]
         turn = desk.queue.next_pair(person.uid, question, besides)
         if isinstance(turn, str):
+            desk.suggester.wake()  # somebody may have imported questions beside this server
             return {"pair": None, "why": turn, **_status(desk, person)}
         view = shown(desk, turn, person)
     return _underlined(view)  # behind the lock, as Kiwi takes its time

@@ -48,7 +48,9 @@ def report(desk: Desk, person: Person) -> Plain:
                 "judged": sum(pool.n_judged for pool in pools),
                 "questions_with_relevant": sum(pool.has_relevant for pool in pools),
             }
-            figures |= {"totals": counts | further, "agreement": _agreement(desk)}
+            alpha = agreement(desk.state, max(settings.scale))
+            figures["totals"] = counts | further
+            figures["agreement"] = {**vars(alpha), "least": LEAST_PAIRS}
         else:
             # How much others have judged, and found, might tell somebody what to say.
             for row in chain(*figures["by"].values()):
@@ -57,23 +59,6 @@ def report(desk: Desk, person: Person) -> Plain:
     # Kiwi reads each text that is new: nobody's judgement waits for that behind the lock.
     leaks = list(map(desk.leak, questions))
     return figures | {"leak": {"mean": mean_leak(leaks), "target": settings.leak_target}}
-
-
-def _agreement(desk: Desk) -> Plain:
-    """How far people agree, as alpha with its interval.
-
-    Values are None where undefined, and below `least` pairs.
-    """
-    with desk.state.lock:
-        alpha = agreement(desk.state, max(desk.workshop.settings.scale))
-    ends = alpha.interval
-    return {
-        "value": alpha.value,
-        "interval": {"low": ends[0], "high": ends[1]} if ends else None,
-        "pairs": alpha.pairs,
-        "questions": alpha.questions,
-        "least": LEAST_PAIRS,
-    }
 
 
 def shares(

@@ -104,6 +104,15 @@ def test_no_workshop_there(tmp_path, kragx):
     assert "kragx gold start" in answer.err
 
 
+def test_a_form_is_named_by_the_ending(shop, kragx):
+    """No sheet is written under a name that a spreadsheet does not open it by."""
+    answer = kragx("gold", "export", shop, "--out", shop / "sheet.xlsx")
+    assert (answer.code, "end it in .csv" in answer.err) == (2, True)
+    assert not (shop / "sheet.xlsx").exists()
+    assert kragx("gold", "export", shop, "--out", shop / "one.qrels").code == 0
+    assert not (shop / "one.qrels").read_text("utf-8").startswith("\ufeff")
+
+
 def test_every_command_reads_what_the_folder_keeps_beside(shop, kragx, monkeypatch):
     """A variable in workshop.yaml that only the folder's .env sets."""
     monkeypatch.setenv("SHOP_DATABASE", "")
@@ -112,7 +121,7 @@ def test_every_command_reads_what_the_folder_keeps_beside(shop, kragx, monkeypat
         file.write("database: '${SHOP_DATABASE}'\n")
     (shop / ".env").write_text(f"SHOP_DATABASE={shop / 'workshop.sqlite'}\n", "utf-8")
     out = shop / "out.jsonl"
-    exported = kragx("gold", "export", shop, "--form", "jsonl", "--out", out)
+    exported = kragx("gold", "export", shop, "--out", out)
     assert exported.code == 0, exported.err
     records = map(json.loads, out.read_text("utf-8").splitlines())
     assert [record["record"] for record in records].count("question") == 1

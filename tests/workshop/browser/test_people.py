@@ -415,14 +415,17 @@ LONG = " ".join(f"{number}번째 문장은 청약 철회를 자세히 설명한�
 
 @pytest.mark.parametrize("width", [320, 360, 768])
 def test_narrow_windows_need_no_sideways_scrolling(visit, tmp_path, width):
-    """Every view fits; with a long passage the question and the buttons stay in sight."""
+    """Every view fits, its tab in sight; with a long passage question and buttons are, too."""
     word = "https://example.com/" + "a" * 300
     texts = {"long": LONG, "word": word}
     with serving(shop(tmp_path, ("가" * 150, word), texts)) as served:
         page = visit(served, viewport={"width": width, "height": 640}, has_touch=True)
-        for name in ("judge", "search", "questions", "progress", "conflicts", "people"):
+        views = ("judge", "search", "questions", "progress", "conflicts", "people", "releases")
+        for name in views:
             view(page, name)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+            tab = "document.querySelector('nav [aria-current]').getBoundingClientRect()"
+            assert 0 <= page.evaluate(f"{tab}.left") <= page.evaluate(f"{tab}.right") <= width, name
             small = page.evaluate(
                 "() => [...document.querySelectorAll('button:not(.link), nav a, select')]"
                 ".filter((one) => one.offsetHeight && one.offsetHeight < 44).length"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.workshop.logs.folding import Ask, fold, key_of
-from kragx.workshop.logs.wording import exact, gist, joined
+from kragx.workshop.wording import exact, gist, joined
 from tests.thoroughness import all_cases
 
 ALIKE = (

@@ -51,6 +51,8 @@ function header() {
     el("div.controls", {},
       button(inBoth("guidelines", "?"), () => showGuidelines(), { title: t("guidelinesKey"), "aria-label": t("guidelines") }),
       button(inBoth("otherLanguage", t("otherLanguageShort")), () => { remember("kragx:language", other); speak(other); show(); }, { lang: other, "aria-label": t("otherLanguage") })));
+  const nav = byId("top").querySelector("nav");
+  nav.scrollLeft = (nav.querySelector("[aria-current]")?.offsetLeft ?? 0) - nav.offsetLeft - 40; // a narrow window shows some tabs
 }
 
 /** How many wait there for the owner. */

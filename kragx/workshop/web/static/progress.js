@@ -32,5 +32,5 @@ export function agreementWords({ value, interval, pairs, questions, least }) {
   if (pairs && pairs < least) return [t("agreeFew", pairs, least)];
   if (value == null) return [t(pairs ? "agreeSame" : "agreeNone", pairs)];
   const level = value >= 0.8 ? "agreeGood" : value >= 0.667 ? "agreeFair" : "agreePoor";
-  return [el("strong", {}, t(level)), t("agreeFigures", decimal(value), pairs, questions) + (interval ? ` ${t("agreeInterval", decimal(interval.low), decimal(interval.high))}` : ` ${t("agreeTooFew")}`)];
+  return [el("strong", {}, t(level)), t("agreeFigures", decimal(value), pairs, questions) + (interval ? ` ${t("agreeInterval", ...interval.map(decimal))}` : ` ${t("agreeTooFew")}`)];
 }
