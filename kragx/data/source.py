@@ -326,29 +326,30 @@ class Reading:
             side = self.role or self.expected
             return self._of_table(_rows_of_numbers(numbers, "grade" if side == "gold" else "score"))
         self.by_lines = whole is None and not self._columns
-        rows = read_records(path, self.problems) if whole is None else self._objects(whole)
-        return self._named(rows) if self._columns else rows
+        return self._named(
+            read_records(path, self.problems) if whole is None else self._objects(whole)
+        )
 
     def _of_table(self, rows: Iterable[tabular.Row]) -> _Rows:
         return self._named(tabular.filled(rows))
 
     def _named(self, rows: _Rows) -> _Rows:
-        """Rows of questions, or of documents, under the names of fields."""
+        """Rows of questions, or of documents, under the names of fields, which JSON has."""
         first = next(rows, None)
         if first is None:
-            return
-        rows = chain([first], rows)
-        table = None
+            return iter(())
+        rows, table = chain([first], rows), None
         if self.format in (None, FORMATS["gold"]):
             options = self.expected, self.role
             table = DocumentRows.of(first[1], self._columns, self.problems, *options)
         if table is not None:
             whole = list(rows)
             if table.are_documents(whole):
-                yield from table.records(whole)
-                return
+                self.by_lines = False  # a question may have several
+                return table.records(whole)
             rows = iter(whole)
-        yield from tabular.named(rows, self._columns, self.problems)
+        is_named = self._is_json and not self._columns
+        return rows if is_named else tabular.named(rows, self._columns, self.problems)
 
     def _objects(self, values: Iterable[tuple[int | None, object]]) -> _Rows:
         for line, value in values:

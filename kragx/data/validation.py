@@ -7,14 +7,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Any, ClassVar
 
 from kragx.data.corpus import Corpus, as_corpus
 from kragx.data.documents import Doc
 from kragx.data.forbidden import FORBIDDEN, Forbidden, check_versions
 from kragx.data.formats.document_rows import Role
+from kragx.data.formats.format import query_record, rules_record
 from kragx.data.gold import Gold, Query, hash_of, named_items, query_hash
 from kragx.data.problems import Level, Problem, Problems
+from kragx.data.reading import is_source, read_dataset
 from kragx.data.released import release_of
 from kragx.data.rules import RuleSet
 from kragx.data.source import Reading
@@ -130,7 +133,7 @@ def _row(
 
 
 def validate(
-    path: str,
+    dataset: object,
     *,
     corpus: str | None = None,
     format: str | None = None,  # noqa: A002
@@ -144,7 +147,7 @@ def validate(
     Its errors are what every command refuses, and what is not in `corpus`; the rest are warnings.
 
     Args:
-        path: the file.
+        dataset: the path of a gold file, or whatever else `kragx.read_dataset` takes.
         corpus: a corpus file; every gold text and id must come from it.
         format: as of `kragx.read_dataset`.
         columns: the same.
@@ -165,7 +168,12 @@ def validate(
     """
     for problem in target_problems(targets or {}):
         raise UsageError("targets.{why}", why=problem)
-    reading = Reading(path, format, columns, encoding=encoding, expected="gold", role=role)
+    source, name = dataset, None
+    if not is_source(dataset):
+        gold = read_dataset(dataset)
+        source, name = [*rules_record(gold.forbidden), *map(query_record, gold)], gold.name
+    reading = Reading(source, format, columns, encoding=encoding, expected="gold", role=role)
+    name = name or reading.name
     lines = [(line, query) for line, query, _ in reading]
     queries = tuple(query for _, query in lines)
     kind = "unknown" if reading.format is None else reading.format.name
@@ -187,11 +195,12 @@ def validate(
         check_versions(item for query in queries for item in query.forbidden or ())
     except DataError as error:
         problems.add(None, f"{FORBIDDEN}.{error.field}", error.problem_and_remedy)
-    if (release := release_of(path)) and (changed := release.changed(content_hash or "")):
+    release = release_of(source) if isinstance(source, (str, Path)) else None
+    if release and (changed := release.changed(content_hash or "")):
         problems.add(None, None, changed)
     summary = _summary(queries)
     try:
-        unequal(weights_of(queries), reading.name)
+        unequal(weights_of(queries), name)
     except DataError as error:
         problems.add(None, error.field, error.problem_and_remedy)
     compared = {
@@ -199,8 +208,8 @@ def validate(
         for name, shares in (targets or {}).items()
     }
     return Validation(
-        file=path,
-        name=reading.name,
+        file=str(source) if isinstance(source, (str, Path)) else name,
+        name=name,
         format=kind,
         content_hash=content_hash,
         # By line, as a file is mended from its top on; what is of no line comes first.

@@ -55,6 +55,22 @@ def test_by_score(write):
     ]
 
 
+def test_rows_of_json(write):
+    """A row for each document is read alike from CSV, JSON Lines and JSON, as gold and results."""
+    rows = [("q1", "b", 0.5), ("q1", "a", 0.9), ("q2", "c", 0.1)]
+    for number, read in (("score", read_run), ("grade", read_dataset)):
+        names = ("query_id", "doc_id", number)
+        records = [dict(zip(names, row)) for row in rows]
+        lines = "".join(json.dumps(record) + "\n" for record in records)
+        table = "\n".join(",".join(map(str, row)) for row in (names, *rows))
+        files = write(table), write(lines, "found.jsonl"), write(json.dumps(records), "found.json")
+        first, *others = [[*read(file)] for file in files]
+        assert others == [first, first]
+    results = write("".join(json.dumps({"query_id": q, "doc_id": "a"}) + "\n" for q in "xyx"))
+    gold = {"x": {"a": 1}, "y": {"b": 1}}
+    assert evaluate(gold, results, match="id", metrics=["mrr"], workers=2)["mrr"] == 0.5
+
+
 def test_the_same_as_in_json_lines(write):
     """Two files, a table and JSON Lines, with the same content have the same numbers."""
     lines = [

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import replace
 
 import pytest
 
-from kragx import UsageError, validate
+from kragx import GoldDataset, UsageError, read_gold, validate
 
 CORPUS = (
     {
@@ -239,3 +240,16 @@ def test_command_on_a_table(kragx, here):
     assert code == 3
     assert "gold.csv:3: query_id: '1' stands twice (first on line 2)" in out
     assert kragx("gold", "validate", "gold.csv", "--column", "nonsense").code == 2
+
+
+def test_what_is_in_memory(jsonl):
+    """A gold set in memory has the problems of its file, and lists of gold are one."""
+    path = jsonl(gold(1, "a"), gold(2, "the pool opens at nine"), gold(2, "x") | {"query_id": "q3"})
+    from_file, in_memory = validate(str(path)), validate(read_gold(path))
+    assert in_memory.problems
+    assert [replace(problem, file="gold") for problem in from_file.problems] == [
+        *in_memory.problems
+    ]
+    assert in_memory.content_hash == from_file.content_hash
+    lists = GoldDataset.from_documents([["a"], ["b"]])
+    assert validate([["a"], ["b"]]).problems == validate(lists).problems
