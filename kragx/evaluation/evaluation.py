@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from kragx.data import GoldDataset
+from kragx.data.reading import nothing_to_find
 from kragx.evaluation.criteria import deviations
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.inputs import first_failure
@@ -30,6 +31,7 @@ from kragx.ground.printing import Part, Result, Table, message, warning
 from kragx.matchers.gold_siblings import GoldSiblings, siblings_remarks
 from kragx.matchers.siblings import SIBLINGS
 from kragx.metrics import (
+    LEFT_OUT,
     Floats,
     ForbiddenMarks,
     MatchTable,
@@ -98,15 +100,15 @@ class Evaluation(Result):
     match_name: str
     table: MatchTable
     profile: Profile
-    evidence: GatheredEvidence | None = field(default=None, repr=False, compare=False)
-    dataset: GoldDataset | None = field(default=None, repr=False, compare=False)
-    failures: Mapping[str, str] = field(default_factory=dict, repr=False)
-    seconds: Floats | None = field(default=None, repr=False)
-    longest: int | None = field(default=None, repr=False)
-    siblings: GoldSiblings | None = field(default=None, repr=False)
-    forbidden: ForbiddenMarks | None = field(default=None, repr=False, compare=False)
-    searches: SearchTable | None = field(default=None, repr=False, compare=False)
-    runs: tuple[Evaluation, ...] = field(default=(), repr=False, compare=False)
+    evidence: GatheredEvidence | None = None
+    dataset: GoldDataset | None = None
+    failures: Mapping[str, str] = field(default_factory=dict)
+    seconds: Floats | None = None
+    longest: int | None = None
+    siblings: GoldSiblings | None = None
+    forbidden: ForbiddenMarks | None = None
+    searches: SearchTable | None = None
+    runs: tuple[Evaluation, ...] = ()
 
     @property
     def basis(self) -> Basis | None:
@@ -130,9 +132,15 @@ class Evaluation(Result):
         """Itself.
 
         Raises:
+            DataError: no question has gold, and nothing has a value without.
             RetrieverError: the retriever failed on every question; the first error is quoted.
         """
         if not self.unanswered:
+            n, name = self.counts["n_queries"], self.settings["dataset"]["name"]
+            is_without = self.counts["n_no_gold"] == n and "pool" not in self.settings
+            need_gold = all(spec.metric.from_matches for spec in self.specs)
+            if is_without and need_gold and self.profile.no_gold in LEFT_OUT:
+                raise nothing_to_find(n, name)
             return self
         raise RetrieverError(
             "{retriever} failed on every question, {n} of them; the first: {first}",
