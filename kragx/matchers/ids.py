@@ -231,12 +231,12 @@ def _ids(
         is_doc = option == "id_key"
         keys = first_keys((is_doc and entries.metadata and entries.metadata[number]) or {})
         raise DataError(
-            "{place}: no {key}; name the metadata key that holds it with {option!r} (it has: "
-            "{names}), or compare texts: match 'overlap' or 'text'"
+            "{place}: no {key}; name the metadata key that holds it (it has: {names}), as "
+            "{{'method': 'id', {option!r}: ...}}, or compare texts: match 'overlap' or 'text'"
             if keys
             else "{place}: no {key}; write {{'id': 'd1'}} (in Python a string is a text), name the "
-            "metadata key that holds it with {option!r}, or compare texts: match 'overlap' or "
-            "'text'",
+            "metadata key that holds it, as {{'method': 'id', {option!r}: ...}}, or compare texts: "
+            "match 'overlap' or 'text'",
             place=place_of(number),
             key=paths[0],
             option=option,
