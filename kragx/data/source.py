@@ -271,7 +271,11 @@ class Reading:
                 raise DataError(
                     "not recognised as a gold set or as results; its fields are {fields}; say "
                     "which column holds what, as columns: {columns} in a config or --column "
-                    "FIELD=COLUMN (kragx convert); or name its format ({formats})",
+                    "FIELD=COLUMN (kragx convert); or name its format ({formats})"
+                    if self.path is not None
+                    else "not recognised as a gold set or as results; its fields are {fields}; "
+                    "say which column holds what, as read_dataset(..., columns={{'question': ..., "
+                    "'answer_passage': ...}}), or name its format ({formats})",
                     path=self.problems.file if line is None else f"{self.problems.file}:{line}",
                     fields=", ".join(map(repr, record)),
                     columns="{question: ..., answer_passage: ...}",

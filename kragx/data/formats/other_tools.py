@@ -55,7 +55,7 @@ PASSAGES = Format(
     "passages",
     fields={
         "question": "text",
-        "answer_passage": "text",
+        "answer_passage": "passages",
         "query_id": "word",
         "answerable": "flag",
         "reference": "text",
