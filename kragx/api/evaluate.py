@@ -17,14 +17,14 @@ from kragx.data.reading import are_rows, nothing_to_find
 from kragx.data.scored import are_scores
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import evaluate_run, for_all, ready
-from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.evaluation import Evaluation, need_gold
 from kragx.evaluation.inputs import first_failure
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.ground.caller_warnings import about
 from kragx.ground.errors import DataError, RetrieverError, UsageError, inside
 from kragx.ground.plugins import check_arguments
 from kragx.ground.printing import message
-from kragx.metrics import LEFT_OUT, MetricLike, NoGold, Profile
+from kragx.metrics import MetricLike, NoGold, Profile
 
 if TYPE_CHECKING:
     # It loads the statistics, which one retriever does without
@@ -286,13 +286,10 @@ def _evaluate(
 
 
 def _check_gold(gold: GoldDataset, criteria: Criteria) -> None:
-    """Refuse a gold set without gold before anybody is asked, where all that is asked for needs it.
-
-    A judge needs none: what it grades relevant is the gold.
-    """
-    needs_gold = all(spec.metric.from_matches for spec in criteria.specs)
-    is_left_out = criteria.profile.no_gold in LEFT_OUT and not criteria.matcher.judges
-    if needs_gold and is_left_out and not any(query.gold for query in gold):
+    """Refuse a gold set without gold before anybody is asked."""
+    no_gold, judged = criteria.profile.no_gold, criteria.matcher.judges
+    is_needed = need_gold(criteria.specs, no_gold, judged)
+    if is_needed and not any(query.gold for query in gold):
         raise nothing_to_find(len(gold), gold.name)
 
 

@@ -39,6 +39,7 @@ from kragx.metrics import (
     MetricScores,
     MetricSpec,
     MetricWarning,
+    NoGold,
     Profile,
     compute,
     counted,
@@ -136,11 +137,11 @@ class Evaluation(Result):
             RetrieverError: the retriever failed on every question; the first error is quoted.
         """
         if not self.unanswered:
-            n, name = self.counts["n_queries"], self.settings["dataset"]["name"]
-            is_without = self.counts["n_no_gold"] == n and "pool" not in self.settings
-            need_gold = all(spec.metric.from_matches for spec in self.specs)
-            if is_without and need_gold and self.profile.no_gold in LEFT_OUT:
-                raise nothing_to_find(n, name)
+            n, is_pooled = self.counts["n_queries"], "pool" in self.settings
+            if self.counts["n_no_gold"] == n and need_gold(
+                self.specs, self.profile.no_gold, is_pooled
+            ):
+                raise nothing_to_find(n, self.settings["dataset"]["name"])
             return self
         raise RetrieverError(
             "{retriever} failed on every question, {n} of them; the first: {first}",
@@ -500,6 +501,11 @@ class Evaluation(Result):
             import pandas
         columns = {str(scores.spec): scores.values for scores in self.scores}
         return pandas.DataFrame(columns, index=pandas.Index(self.query_ids, name="query_id"))
+
+
+def need_gold(specs: Iterable[MetricSpec], no_gold: NoGold, judged: bool) -> bool:
+    """Whether no metric has a value without gold; what a judge grades relevant is gold as well."""
+    return no_gold in LEFT_OUT and not judged and all(spec.metric.from_matches for spec in specs)
 
 
 EvaluationsLike = Evaluation | Iterable[Evaluation] | Mapping[str, Evaluation]
