@@ -42,7 +42,7 @@ def explain(
     dataset: object,
     run: object = None,
     *,
-    query_id: str,
+    query_id: str | int,
     match: object = None,
     profile: str | Profile | None = None,
     corpus: object = None,
@@ -73,7 +73,7 @@ def explain(
     matcher = matchers.matcher(spec, resolved.match_options)
     # Of other queries ids may lack texts.
     source = source_of(dataset, run, resolved, texts=Texts(as_corpus(corpus)))
-    query, answer = _of_id(source, query_id)
+    query, answer = _of_id(source, str(query_id))
     item = match_item(query, answer, resolved)
     if answer is not None and answer.searches:
         # Who failed has an empty list, and what was searched before is explained all the same.
