@@ -50,11 +50,8 @@ if TYPE_CHECKING:
         read_rows as read_rows,
         tokenizer as tokenizer,
     )
-    from kragx.data.formats.gold import (
-        write_gold as write_gold,
-        write_results as write_results,
-    )
     from kragx.data.validation import Validation as Validation, validate as validate
+    from kragx.data.writing import write_gold as write_gold, write_results as write_results
     from kragx.evaluation.calls.recorder import (
         record_searches as record_searches,
         searched as searched,
@@ -116,8 +113,8 @@ _PUBLIC = {
         "read_rows",
         "tokenizer",
     ),
-    "data.formats.gold": ("write_gold", "write_results"),
     "data.validation": ("Validation", "validate"),
+    "data.writing": ("write_gold", "write_results"),
     "ground.errors": (
         "ConfigError",
         "DataError",

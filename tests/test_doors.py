@@ -48,7 +48,6 @@ from kragx import (
     write_gold,
     write_results,
 )
-from kragx.adapters.krag.rag_evaluator import METHODS as RAG_METHODS
 from kragx.app import config
 from kragx.app.commands.main import main
 from kragx.app.pipeline import run
@@ -498,8 +497,7 @@ def krag_classes(cell: Cell, folder: Path) -> Values:
 def rag_evaluator(cell: Cell, folder: Path) -> Values:
     """`RAGEvaluator` of LangChain documents."""
     golds, docs = listed(langchain)
-    options = {"judge": _JUDGE, "mode": "support"} if cell.match == "llm" else {}
-    evaluator = RAGEvaluator(match_method=cell.match, **options)
+    evaluator = RAGEvaluator(match_method=MATCHES[cell.match].spec)
     result = evaluator.evaluate_all(golds(cell.own), docs(cell.own), k=CUTS)
     return krag_values(result, evaluator.get_evaluator().evaluation)
 
@@ -823,7 +821,6 @@ _TREC = frozenset(
 )
 _ROWS = frozenset({"alternatives", "facts"})
 _OF_IDS = _TREC | {"texts"}
-_OTHERS = frozenset({f"match: {name}" for name in MATCHES if name not in RAG_METHODS})
 
 DOORS: Mapping[str, Door] = {
     "strings": Door(
@@ -838,7 +835,7 @@ DOORS: Mapping[str, Door] = {
     "Doc and Gold": Door(lists(lambda doc: doc, graded=True), _LISTS),
     "by query id": Door(by_query, _LISTS),
     "K-RAG's classes": Door(krag_classes, _LISTS | {"evidence"}),
-    "RAGEvaluator": Door(rag_evaluator, _LISTS | {"evidence"} | _OTHERS),
+    "RAGEvaluator": Door(rag_evaluator, _LISTS | {"evidence"}),
     "function": Door(function),
     "hits by places": Door(hits),
     "retriever": Door(retriever),

@@ -13,11 +13,11 @@ from kragx.data import Corpus, GoldDataset, Run, Searches, as_corpus, read_datas
 from kragx.data.foreign import answer_list, chroma_lists
 from kragx.data.formats.tabular import is_frame
 from kragx.data.objects import gold_of, shape_of
-from kragx.data.reading import are_rows
+from kragx.data.reading import are_rows, nothing_to_find
 from kragx.data.scored import are_scores
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import evaluate_run, for_all, ready
-from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.evaluation import Evaluation, need_gold
 from kragx.evaluation.inputs import first_failure
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.ground.caller_warnings import about
@@ -276,11 +276,21 @@ def _evaluate(
     if several is not None:
         return _compared(read_dataset(dataset), several, criteria, corpus, workers, retrieve)
     if run is not None and is_retriever(run):
-        dataset = ready(read_dataset(dataset), criteria, corpus)
+        dataset = read_dataset(dataset)
+        _check_gold(dataset, criteria)
+        dataset = ready(dataset, criteria, corpus)
         run = retrieve(run, dataset, name=name)
     return evaluate_run(
         dataset, run, criteria, corpus=corpus, workers=workers, name=name
     ).answered()
+
+
+def _check_gold(gold: GoldDataset, criteria: Criteria) -> None:
+    """Refuse a gold set without gold before anybody is asked."""
+    no_gold, judged = criteria.profile.no_gold, criteria.matcher.judges
+    is_needed = need_gold(criteria.specs, no_gold, judged)
+    if is_needed and not any(query.gold for query in gold):
+        raise nothing_to_find(len(gold), gold.name)
 
 
 def _refuse(asking: Mapping[str, object]) -> None:
@@ -309,6 +319,7 @@ def _compared(
     from kragx.report.record import Clock
 
     clock, runs = Clock(), dict[str, Run]()
+    _check_gold(gold, criteria)
     # What is not asked first, as a wrong file is found at once.
     for name, source in sorted(sources.items(), key=lambda entry: is_retriever(entry[1])):
         if is_retriever(source):
@@ -342,11 +353,11 @@ def _by_name(run: object, dataset: object) -> dict[str, Any] | None:
         UsageError: it is a list of retrievers, an empty mapping, or one in which some values are
             all that a retriever returned, or the retriever itself, and others are not.
     """
-    if isinstance(run, (list, tuple)) and run and all(map(is_retriever, run)):
+    if isinstance(run, (list, tuple)) and run and all(map(_is_of_one, run)):
         raise UsageError(
             "{n} retrievers in a list",
             field="run",
-            remedy="pass them by name: {{'bm25': retriever, 'dense': other}}",
+            remedy="pass them, or what they returned, by name: {{'bm25': first, 'dense': other}}",
             n=len(run),
         )
     if not isinstance(run, Mapping) or is_retriever(run) or chroma_lists(run) is not None:
@@ -411,15 +422,16 @@ def _are_answers(value: object) -> bool:
 
 def _is_whole(value: object) -> bool:
     """Whether a value is a retriever, or all that one returned."""
+    is_named = isinstance(value, (str, Path, Iterator))
+    return is_named or _is_of_one(value) or _are_lists(value) or are_rows(value)
+
+
+def _is_of_one(value: object) -> bool:
+    """The same of a value that is no documents of a question in any case."""
+    if isinstance(value, Run) or is_retriever(value) or is_frame(value) or are_scores(value):
+        return True
     shape = shape_of(value)
-    return (
-        isinstance(value, (Run, str, Path, Iterator))
-        or is_retriever(value)
-        or is_frame(value)
-        or _are_lists(value)
-        or are_rows(value)
-        or (shape is not None and "results" in shape.holds)
-    )
+    return shape is not None and "results" in shape.holds
 
 
 def _are_lists(value: object) -> TypeGuard[list[Any]]:

@@ -55,12 +55,12 @@ class Evaluations(Result, Mapping[str, Evaluation]):
 
     evaluations: Mapping[str, Evaluation]
     comparison: Comparison
-    runs: Mapping[str, Run] = field(default_factory=dict, repr=False, metadata=HIDDEN)
-    corpus: Corpus = field(default=NO_CORPUS, repr=False, metadata=HIDDEN)
-    options: Mapping[str, Any] = field(default_factory=dict, repr=False, metadata=HIDDEN)
-    losses: Sequence[StageLosses] = field(default=(), repr=False)
-    criteria: Criteria | None = field(default=None, repr=False, metadata=HIDDEN)
-    record: Record | None = field(default=None, repr=False, metadata=HIDDEN)
+    runs: Mapping[str, Run] = field(default_factory=dict, metadata=HIDDEN)
+    corpus: Corpus = field(default=NO_CORPUS, metadata=HIDDEN)
+    options: Mapping[str, Any] = field(default_factory=dict, metadata=HIDDEN)
+    losses: Sequence[StageLosses] = ()
+    criteria: Criteria | None = field(default=None, metadata=HIDDEN)
+    record: Record | None = field(default=None, metadata=HIDDEN)
 
     @classmethod
     def of(

@@ -21,6 +21,7 @@ from kragx.comparison import (
 from kragx.data import GoldDataset, Query
 from kragx.data.reading import nothing_to_find
 from kragx.data.rules import RuleSet, check_questions
+from kragx.evaluation.evaluation import need_gold
 from kragx.evaluation.leaks import may_leak
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import joined, message
@@ -129,10 +130,9 @@ def check_gold(config: RunConfig, dataset: GoldDataset, matchers: Iterable[BaseM
     for spec in specs:
         if spec.metric.reads_forbidden:
             check_kinds(spec, sorted(kinds))
-    is_left_out = (config.no_gold or config.resolved_profile.no_gold) in LEFT_OUT
-    needs_gold = is_left_out and all(spec.metric.from_matches for spec in specs)
+    no_gold = config.no_gold or config.resolved_profile.no_gold
     judged = any(matcher.judges for matcher in matchers)
-    if needs_gold and not judged and not any(query.gold for query in dataset):
+    if need_gold(specs, no_gold, judged) and not any(query.gold for query in dataset):
         raise nothing_to_find(len(dataset), dataset.name)
 
 

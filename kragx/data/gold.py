@@ -239,6 +239,13 @@ class GoldDataset(Shown):
             raise DataError(
                 "{name}: the gold set holds no query; at least one is needed", name=self.name
             )
+        if not isinstance(first := next(iter(self.queries)), Query):
+            raise UsageError(
+                "GoldDataset: {value} is no Query",
+                remedy="GoldDataset.from_documents(...) takes lists of gold, "
+                "read_dataset(...) rows",
+                value=shorten(first),
+            )
         check_unique(map(_ID, self.queries), self.name)
         # A circle may lead through several questions, each of which is right by itself.
         if forbidden := [*filter(None, map(_FORBIDDEN, self.queries))]:

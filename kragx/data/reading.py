@@ -250,8 +250,9 @@ def _rows_and_run(
     """The same of a file, a table or a list of rows."""
     if not is_source(source):
         raise UsageError(
-            "run: {kind} is no run; pass a Run, the path of a results file, "
-            "lists of documents, a mapping by query id, a retriever, or a function",
+            "run: {kind} is no run; pass a Run (kragx.retrieve makes one of a retriever), the path "
+            "of a results file, lists of documents, a mapping by query id, or, to evaluate, a "
+            "retriever or function itself",
             kind=type(source).__name__,
         )
     reading = Reading(source, columns=columns, expected="results", role=role)
@@ -418,9 +419,9 @@ def nothing_to_find(n: int, path: str) -> DataError:
         if n > 1
         else message("the question has no gold, so no metric has a value"),
         path=path,
-        field="gold",
-        remedy="say in each question's 'gold' what should be found, or let a judge grade what "
-        "comes (match: llm)",
+        remedy="say in each question's 'gold' what should be found (in ragas' rows: "
+        "'reference_contexts'), name a gold set beside the results (--gold), or let a judge grade "
+        "what comes (match: llm)",
     )
 
 

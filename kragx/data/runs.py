@@ -24,7 +24,7 @@ from kragx.data.searches import (
     with_docs,
 )
 from kragx.data.text import SurrogateRepair
-from kragx.ground.errors import DataError, UsageError, inside
+from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.printing import Line, Part, Shown, message, warning
 
 Status = Literal["answered", "missing", "failed"]
@@ -138,6 +138,9 @@ class Run(Shown):
         reruns: what the same retriever gave when it was asked all questions again, as an agent
             gives something else each time; values are then means over all runs.
 
+    Raises:
+        UsageError: the results are lists of documents.
+
     Examples:
         >>> from kragx import Doc, Retrieved, Run
         >>> run = Run({"q1": Retrieved((Doc("c7", "the answer"),))}, name="bm25")
@@ -151,6 +154,17 @@ class Run(Shown):
     n_longer_lines: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
     reruns: tuple[Run, ...] = ()
+
+    def __post_init__(self) -> None:
+        answers: object = self.results
+        if isinstance(answers, Mapping):
+            answers = next(iter(answers.values()), None)
+        if answers is not None and not isinstance(answers, Retrieved):
+            raise UsageError(
+                "Run: {value} is no mapping from query id to Retrieved",
+                remedy="Run.from_documents(...) takes lists of documents",
+                value=shorten(answers),
+            )
 
     def __len__(self) -> int:
         return len(self.results)

@@ -272,8 +272,11 @@ class Reading:
                 raise DataError(
                     "not recognised as a gold set or as results; its fields are {fields}",
                     path=self.problems.file if line is None else f"{self.problems.file}:{line}",
-                    remedy="say which is what, for example {options} (in a config or in Python "
-                    "columns), or name its format: {formats}",
+                    remedy="say which is what, for example {options} (columns: in a config), or "
+                    "name its format: {formats}"
+                    if self.path is not None
+                    else "say which is what, as read_dataset(..., columns={{'question': ..., "
+                    "'answer_passage': ...}}), or name its format: {formats}",
                     fields=", ".join(map(repr, record)),
                     options=options_for(record, self.expected),
                     formats=", ".join(format_names()),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from kragx.data import GoldDataset
+from kragx.data.reading import nothing_to_find
 from kragx.evaluation.criteria import deviations
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.inputs import first_failure
@@ -30,6 +31,7 @@ from kragx.ground.printing import Part, Result, Table, message, warning
 from kragx.matchers.gold_siblings import GoldSiblings, siblings_remarks
 from kragx.matchers.siblings import SIBLINGS
 from kragx.metrics import (
+    LEFT_OUT,
     Floats,
     ForbiddenMarks,
     MatchTable,
@@ -37,6 +39,7 @@ from kragx.metrics import (
     MetricScores,
     MetricSpec,
     MetricWarning,
+    NoGold,
     Profile,
     compute,
     counted,
@@ -98,15 +101,15 @@ class Evaluation(Result):
     match_name: str
     table: MatchTable
     profile: Profile
-    evidence: GatheredEvidence | None = field(default=None, repr=False, compare=False)
-    dataset: GoldDataset | None = field(default=None, repr=False, compare=False)
-    failures: Mapping[str, str] = field(default_factory=dict, repr=False)
-    seconds: Floats | None = field(default=None, repr=False)
-    longest: int | None = field(default=None, repr=False)
-    siblings: GoldSiblings | None = field(default=None, repr=False)
-    forbidden: ForbiddenMarks | None = field(default=None, repr=False, compare=False)
-    searches: SearchTable | None = field(default=None, repr=False, compare=False)
-    runs: tuple[Evaluation, ...] = field(default=(), repr=False, compare=False)
+    evidence: GatheredEvidence | None = None
+    dataset: GoldDataset | None = None
+    failures: Mapping[str, str] = field(default_factory=dict)
+    seconds: Floats | None = None
+    longest: int | None = None
+    siblings: GoldSiblings | None = None
+    forbidden: ForbiddenMarks | None = None
+    searches: SearchTable | None = None
+    runs: tuple[Evaluation, ...] = ()
 
     @property
     def basis(self) -> Basis | None:
@@ -130,9 +133,15 @@ class Evaluation(Result):
         """Itself.
 
         Raises:
+            DataError: no question has gold, and nothing has a value without.
             RetrieverError: the retriever failed on every question; the first error is quoted.
         """
         if not self.unanswered:
+            n, is_pooled = self.counts["n_queries"], "pool" in self.settings
+            if self.counts["n_no_gold"] == n and need_gold(
+                self.specs, self.profile.no_gold, is_pooled
+            ):
+                raise nothing_to_find(n, self.settings["dataset"]["name"])
             return self
         raise RetrieverError(
             "{retriever} failed on every question, {n} of them; the first: {first}",
@@ -492,6 +501,11 @@ class Evaluation(Result):
             import pandas
         columns = {str(scores.spec): scores.values for scores in self.scores}
         return pandas.DataFrame(columns, index=pandas.Index(self.query_ids, name="query_id"))
+
+
+def need_gold(specs: Iterable[MetricSpec], no_gold: NoGold, judged: bool) -> bool:
+    """Whether no metric has a value without gold; what a judge grades relevant is gold as well."""
+    return no_gold in LEFT_OUT and not judged and all(spec.metric.from_matches for spec in specs)
 
 
 EvaluationsLike = Evaluation | Iterable[Evaluation] | Mapping[str, Evaluation]

@@ -30,7 +30,7 @@ from kragx.evaluation.match_source import vocabulary_of
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.printing import message
 from kragx.matchers import BaseMatcher, Diagnostics, MatchItem, MatchWarning, matching
-from kragx.matchers.items import batch_of, repeated
+from kragx.matchers.items import batch_of
 from kragx.matchers.reasons import best_targets, reasons
 from kragx.matchers.vocabulary import Vocabulary
 from kragx.metrics import Profile, profile_for
@@ -42,7 +42,7 @@ def explain(
     dataset: object,
     run: object = None,
     *,
-    query_id: str,
+    query_id: str | int,
     match: object = None,
     profile: str | Profile | None = None,
     corpus: object = None,
@@ -73,7 +73,7 @@ def explain(
     matcher = matchers.matcher(spec, resolved.match_options)
     # Of other queries ids may lack texts.
     source = source_of(dataset, run, resolved, texts=Texts(as_corpus(corpus)))
-    query, answer = _of_id(source, query_id)
+    query, answer = _of_id(source, str(query_id))
     item = match_item(query, answer, resolved)
     if answer is not None and answer.searches:
         # Who failed has an empty list, and what was searched before is explained all the same.
@@ -88,7 +88,7 @@ def explain(
         if matcher.needs_vocabulary:
             matcher = matcher.knowing(vocabulary)
         pairs, settings = _pairs(item, matcher, vocabulary), matcher.settings
-    flags = repeated(batch_of([item]).docs).tolist()
+    flags = matcher.repeated(batch_of([item])).tolist()
     matched = [(pair.rank, pair.gold) for pair in pairs if pair.matched]
     # The first rank of a gold item has the word: it is written last.
     first = {gold: rank for rank, gold in reversed(matched) if not flags[rank - 1]}

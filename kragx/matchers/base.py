@@ -18,7 +18,15 @@ from kragx.data import TokenCorpus, Tokenizer, tokenizers
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import to_jsonable
 from kragx.ground.options import check_options, one_of, options_of, path_of, shown_name
-from kragx.matchers.items import Diagnostics, MatchItem, Pool, batch_of, items_of, shapes
+from kragx.matchers.items import (
+    Diagnostics,
+    MatchItem,
+    Pool,
+    batch_of,
+    items_of,
+    repeated,
+    shapes,
+)
 from kragx.metrics import Bools, Floats, Ints, Profile
 
 if TYPE_CHECKING:
@@ -314,6 +322,13 @@ class BaseMatcher:
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile's numbers mean for the scores of this matcher."""
         return replace(profile, **profile.scored) if self.graded and profile.scored else profile
+
+    def repeated(self, batch: Batch) -> Bools:
+        """Whether each document of each list stood earlier in it, as all members have it."""
+        is_again = repeated(batch.docs)
+        for member in self.members:
+            is_again = is_again & member.repeated(batch)
+        return is_again
 
     def remark(self, gold: str) -> str:
         """What is special about how a gold text is compared; empty for nothing."""

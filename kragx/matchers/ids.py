@@ -20,7 +20,7 @@ from kragx.ground.errors import DataError
 from kragx.ground.options import fitting, is_text, optional
 from kragx.ground.printing import message, plural
 from kragx.matchers.base import IdsMatcher, Trace
-from kragx.matchers.items import Diagnostic, Diagnostics, Targets
+from kragx.matchers.items import Diagnostic, Diagnostics, Targets, first_same
 from kragx.metrics import Bools, Ints
 
 IdKey = Annotated[
@@ -32,7 +32,7 @@ ALIKE = "n_queries_ids_alike"
 APART = "n_queries_ids_apart"
 """Counts questions with ids to compare, where no id that was retrieved is any gold item's."""
 
-_OWN = ("id", "metadata.id")  # where an id is, if no key says so
+_OWN = ("id", "metadata.id")  # where an id is, if no key says anything else
 
 
 @dataclass
@@ -123,10 +123,9 @@ class IdMatcher(IdsMatcher):
         docs, golds = batch.docs.texts, targets.entries.texts
         is_compared: Bools = (docs.n_texts > 0) & (golds.n_texts > 0)
         names = batch.query_ids, is_compared
-        rows, doc_paths = np.arange(len(docs.numbers)), (self.id_key,) if self.id_key else _OWN
-        doc_ids = _ids(batch.docs, docs, rows, doc_paths, "id_key", rank_place, *names)
-        key = self.gold_id_key or self.id_key
-        paths = (self.gold_id_key,) if self.gold_id_key else (key, *_OWN) if key else _OWN
+        doc_ids = self._doc_ids(batch, is_compared)
+        own = () if self.gold_id_key else _OWN
+        paths = (*_paths(self.gold_id_key or self.id_key), *own)
         of_golds = batch.golds.texts, targets.gold, paths, "gold_id_key", gold_place
         target_ids = _ids(targets.entries, *of_golds, *names)
         doc, target = of_pairs(docs.n_texts, golds.n_texts)
@@ -163,10 +162,33 @@ class IdMatcher(IdsMatcher):
                 look_alike.merge(IdLookalike(Counter(queries=len(queries)), example))
         return Trace(self, is_same.astype(np.float64), wanted)
 
+    def repeated(self, batch: Batch) -> Bools:
+        """Whether each document stood earlier; one without an own id under the id that is compared.
+
+        The same text under another id is another document.
+        """
+        is_again, own_ids = super().repeated(batch), batch.docs.ids
+        if not is_again.any() or (own_ids is not None and None not in own_ids):
+            return is_again
+        is_compared: Bools = (batch.docs.texts.n_texts > 0) & (batch.golds.texts.n_texts > 0)
+        keys = [*zip(first_same(batch.docs).tolist(), self._doc_ids(batch, is_compared))]
+        first = {key: place for place, key in reversed([*enumerate(keys)])}
+        return np.array([first[key] != place for place, key in enumerate(keys)], bool)
+
+    def _doc_ids(self, batch: Batch, is_compared: Bools) -> Sequence[str | None]:
+        docs, paths = batch.docs.texts, _paths(self.id_key)
+        of_queries = batch.query_ids, is_compared
+        rows = np.arange(len(docs.numbers))
+        return _ids(batch.docs, docs, rows, paths, "id_key", rank_place, *of_queries)
+
     def check(self, diagnostics: Diagnostics) -> None:
         """Count the questions where no id of any is a gold item's, for whoever reads results."""
         diagnostic = diagnostics.diagnostic(self.settings, APART, IdMismatch)
         diagnostics.update({APART: diagnostic.counts["queries"]} if diagnostic.problem() else {})
+
+
+def _paths(key: str | None) -> tuple[str, ...]:
+    return (key,) if key and key != "id" else _OWN
 
 
 def _numbers(doc_ids: Sequence[str | None], target_ids: Sequence[str | None]) -> tuple[Ints, Ints]:
@@ -231,12 +253,12 @@ def _ids(
         is_doc = option == "id_key"
         keys = first_keys((is_doc and entries.metadata and entries.metadata[number]) or {})
         raise DataError(
-            "{place}: no {key}; name the metadata key that holds it with {option!r} (it has: "
-            "{names}), or compare texts: match 'overlap' or 'text'"
+            "{place}: no {key}; name the metadata key that holds it (it has: {names}), as "
+            "{{'method': 'id', {option!r}: ...}}, or compare texts: match 'overlap' or 'text'"
             if keys
             else "{place}: no {key}; write {{'id': 'd1'}} (in Python a string is a text), name the "
-            "metadata key that holds it with {option!r}, or compare texts: match 'overlap' or "
-            "'text'",
+            "metadata key that holds it, as {{'method': 'id', {option!r}: ...}}, or compare texts: "
+            "match 'overlap' or 'text'",
             place=place_of(number),
             key=paths[0],
             option=option,

@@ -23,7 +23,6 @@ from kragx.matchers.items import (
     every_pair,
     items_of,
     n_of_golds,
-    repeated,
     shapes,
 )
 from kragx.metrics import Floats, MatchTable, Votes
@@ -97,7 +96,7 @@ def _table(batch: Batch, trace: Trace) -> MatchTable:
         gold_start=np.append(0, np.cumsum(n_golds)),
         grade=batch.grades,
         answered=batch.answered,
-        repeated=repeated(batch.docs),
+        repeated=matcher.repeated(batch),
         pair_doc=doc.astype(np.int32),
         pair_gold=gold.astype(np.int32),
         pair_score=scores[place],

@@ -34,7 +34,7 @@ from kragx.agreement.calibration import CANDIDATES
 from kragx.agreement.coefficients import cohen_kappa, f1
 from kragx.agreement.label_files import document_name
 from kragx.agreement.threshold_choice import Chooser, Trial
-from kragx.data.formats.gold import write_results
+from kragx.data.writing import write_results
 from kragx.judging import Judge, Store
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.matchers import METHODS, MatchItem, matcher, method_class

@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
@@ -471,9 +472,32 @@ def test_an_option_that_is_said_elsewhere(option, remedy):
 
 
 def test_retrievers_in_a_list():
-    """They have no names to tell them apart by, which the error says."""
-    with pytest.raises(UsageError, match=r"run: 2 retrievers in a list; pass them by name"):
-        evaluate(DATASET, [good, slow])
+    """They have no names to tell them apart by, nor has what they returned; the error says so."""
+    run, frame = Run.from_documents([["a"]]), pd.DataFrame({"query_id": ["q1"]})
+    for several in ([good, slow], [run, run], [{"q1": {"d1": 0.5}}] * 2, [frame, frame]):
+        with pytest.raises(UsageError, match=r"run: 2 retrievers in a list; .* by name: {'bm25'"):
+            evaluate(DATASET, several)
+
+
+def asking_nothing(question):
+    """Is not to be asked."""
+    raise AssertionError("asked though nothing can have a value")
+
+
+@pytest.mark.parametrize("run", [[["a"], ["b"]], {"x": [["a"], ["b"]]}, asking_nothing])
+def test_no_gold_at_all(run):
+    """Where no question has gold and no metric a value, an error says so, before anybody is asked.
+
+    Of ragas' rows, too, whose columns without contexts of reference are read as what was retrieved.
+    """
+    said = r"none of the 2 questions has gold, so no metric has a value; .*'reference_contexts'"
+    dataset = GoldDataset.from_documents([[], []], queries=["Which?", "When?"])
+    with pytest.raises(DataError, match=said):
+        evaluate(dataset, run, metrics=["mrr@5"])
+    rows = [{"question": q, "contexts": ["a"], "answer": "b"} for q in "cd"]
+    with pytest.raises(DataError, match=said):
+        evaluate(rows, metrics=["mrr@5"])
+    assert evaluate(rows, metrics=["mrr@5", "judged@5"]).mean == {"mrr@5": None, "judged@5": 0.0}
 
 
 @pytest.mark.filterwarnings("ignore::kragx.matchers.MatchWarning")

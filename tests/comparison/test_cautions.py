@@ -159,9 +159,9 @@ def test_questions_that_the_results_lack(n_missing, is_said):
 
 
 def test_no_gold_at_all():
-    """Where no question has gold, the verdict says why it has no value."""
+    """Where no question has gold, and another metric a value, the verdict says why it has none."""
     runs = {"one": [["a b"], ["c d"]], "two": [["e f"], ["g h"]]}
-    verdict = evaluate([[], []], runs, metrics=["mrr@5"]).verdict
+    verdict = evaluate([[], []], runs, metrics=["mrr@5", "judged@5"]).verdict
     assert "mrr@5 has no value by which retrievers differ" in verdict
     assert "look whether the questions have gold" in verdict
 

@@ -10,7 +10,20 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from kragx import DataError, Doc, Gold, GoldDataset, Query, read_dataset, read_gold, write_gold
+from kragx import (
+    DataError,
+    Doc,
+    Gold,
+    GoldDataset,
+    Query,
+    Run,
+    UsageError,
+    evaluate,
+    read_dataset,
+    read_gold,
+    write_gold,
+    write_results,
+)
 from tests.thoroughness import examples
 
 from .support import datasets, written
@@ -86,6 +99,29 @@ def test_korean_is_written_as_korean(tmp_path: Path) -> None:
     assert path.read_bytes().decode("utf-8") == (
         '{"query_id": "가", "gold": [{"id": "나", "text": ""}]}\n{"query_id": "다", "gold": []}\n'
     )
+
+
+def test_what_evaluate_takes_is_written(tmp_path: Path) -> None:
+    """Gold and results are written of lists, tables and files, too; a retriever has to be asked."""
+    path, rows = tmp_path / "results.jsonl", [{"query_id": "q1", "gold": [{"text": "a b"}]}]
+    for gold, found in (([["a b"]], [["c"], ["a b"]][1:]), (rows, {"q1": ["a b"]})):
+        write_results(gold, found, path)
+        assert evaluate(path, metrics=["mrr"])["mrr"] == 1.0
+        write_gold(gold, tmp_path / "gold.jsonl")
+        assert read_gold(tmp_path / "gold.jsonl")["q1"].gold == (Gold(text="a b"),)
+    write_results(path, path, tmp_path / "again.jsonl")
+    assert path.read_bytes() == (tmp_path / "again.jsonl").read_bytes()
+    with pytest.raises(UsageError, match=r"function is no run; pass a Run \(kragx\.retrieve makes"):
+        write_results(rows, lambda question: [question], path)
+
+
+def test_the_classes_themselves_take_no_lists() -> None:
+    """Whoever gives lists of documents to `GoldDataset` or `Run` is told what takes them."""
+    with pytest.raises(UsageError, match=r"no Query; GoldDataset\.from_documents\(\.\.\.\) takes"):
+        GoldDataset([["a"]])  # type: ignore[arg-type]
+    for results in ([["a"]], {"q1": ["a"]}):
+        with pytest.raises(UsageError, match=r"to Retrieved; Run\.from_documents\(\.\.\.\) takes"):
+            Run(results)  # type: ignore[arg-type]
 
 
 def test_a_results_file_serves_as_gold(tmp_path: Path) -> None:

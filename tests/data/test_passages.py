@@ -24,6 +24,23 @@ def test_csv_and_excel(tmp_path):
         assert dataset["q2"].metadata == {"team": "y"}
 
 
+@pytest.mark.parametrize("of_krag", [True, False])
+def test_lists_of_passages(tmp_path, of_krag):
+    """A list is its texts, also as Python and pandas write it into a cell, as K-RAG's tables have.
+
+    Whatever else begins with a bracket is a passage. What a column is called is said by name.
+    """
+    lists = [["첫째, 글", "it's"], [], ["[표 1] 요금"], ["[1]"]]
+    cells = [str(lists[0]), "[]", "[표 1] 요금", "[1]"] if of_krag else lists
+    frame = pandas.DataFrame({"question": [*"abcd"], "context": cells, "source": [*"wxyz"]})
+    with pytest.raises(DataError, match=r"as read_dataset\(\.\.\., columns={'question': "):
+        read_dataset(frame)
+    frame.to_csv(tmp_path / "gold.csv", index=False)
+    for source in (frame, tmp_path / "gold.csv"):
+        dataset = read_dataset(source, columns={"answer_passage": "context"})
+        assert [[gold.text for gold in query.gold] for query in dataset] == lists
+
+
 def test_named_columns(tmp_path):
     """Korean columns are mapped, and the gold is found where a document holds it."""
     path = tmp_path / "gold.csv"

@@ -6,11 +6,12 @@ import io
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from kragx import DataError, evaluate, read_gold, read_results
+from kragx import DataError, Evaluation, evaluate, read_gold, read_results
 from kragx.data.source import Reading
 
 from .support import written
@@ -53,7 +54,7 @@ def test_only_line_feeds_end_lines(separator: str, tmp_path: Path) -> None:
     assert ids(line.encode(), tmp_path) == [f"가{separator}나"]
 
 
-@pytest.mark.parametrize("read", [read_gold, read_results, evaluate])
+@pytest.mark.parametrize("read", [read_gold, read_results, partial(evaluate, no_gold="zero")])
 def test_a_dash_is_standard_input(
     read: Callable[[str], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,8 +65,9 @@ def test_a_dash_is_standard_input(
     value = read("-")
     first = value[0] if isinstance(value, tuple) else value
     assert first.name == "stdin"  # type: ignore[attr-defined]
-    found = first.query_ids if read is evaluate else tuple(query.id for query in first)
-    assert found == ("가", "나")
+    is_evaluated = isinstance(first, Evaluation)
+    query_ids = first.query_ids if is_evaluated else tuple(query.id for query in first)
+    assert query_ids == ("가", "나")
 
 
 def test_an_error_in_standard_input_names_the_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from kragx import DataError, Gold, GoldDataset, Query, UsageError, aretrieve, re
 from kragx.app import config, pipeline
 from kragx.comparison.slices import fields_worth_slicing, sliced
 from kragx.data import Turn
-from kragx.data.formats.gold import write_gold
+from kragx.data.writing import write_gold
 from kragx.evaluation.retrieve import HistoryWarning
 from tests.thoroughness import all_cases
 

@@ -22,6 +22,7 @@ from kragx import (
     Run,
     UsageError,
     evaluate,
+    explain,
     matcher,
 )
 from kragx.data.formats.parquet import write_questions
@@ -269,6 +270,29 @@ class TestId:
         if match == "id":
             krag = RAGEvaluator(match_method="id").evaluate_all(golds, lists)
             assert krag["mrr"] == {"mrr": 0.75}
+
+    @all_cases("match", ["id", {"method": "id", "id_key": "id"}, {"any": ["id", "exact"]}])
+    @all_cases("text", ["a door", ""])
+    def test_equal_texts_under_other_ids(self, text: str, match: Any) -> None:
+        """They are other documents, wherever ids stand; the same text and id is the same again."""
+        gold = [[{"id": "a", "text": "a gate"}, {"id": "c", "text": "a sea"}]]
+        for form in (lambda own: {"id": own}, lambda own: {"metadata": {"id": own}}):
+            docs = [{"text": text, **form(own)} for own in "baac"]
+            result = evaluate(gold, [docs], match=match, metrics=["mrr", "precision", "recall"])
+            assert result.mean == {"mrr": 0.5, "precision": 0.5, "recall": 1.0}
+            assert result.counts["n_duplicates"] == 1
+            spec = {"match": match, "query_id": "q1"}
+            assert [doc.repeated for doc in explain(gold, [docs], **spec).retrieved][2:] == [
+                True,
+                False,
+            ]
+
+    def test_equal_texts_under_a_key(self) -> None:
+        """The same where a key is named: chunks of one text from two pages are two documents."""
+        docs = [{"text": "a door", "metadata": {"doc_id": own}} for own in "bab"]
+        match = {"method": "id", "id_key": "doc_id", "gold_id_key": "id"}
+        result = evaluate([[{"id": "a"}]], [docs], match=match, metrics=["mrr"])
+        assert (result["mrr"], result.counts["n_duplicates"]) == (0.5, 1)
 
     @pytest.mark.parametrize("match", ["id", {"method": "id", "id_key": "id"}])
     def test_a_missing_id_in_lists_names_what_is_there(self, match: Any) -> None:

@@ -14,7 +14,7 @@ import pytrec_eval
 from hypothesis import given, strategies as st
 
 from kragx import DataError, GoldDataset, UsageError, evaluate, match_pairs, read_dataset
-from kragx.data.formats.gold import write_gold
+from kragx.data.writing import write_gold
 from kragx.matchers import MatchWarning
 from tests.thoroughness import examples
 

@@ -259,8 +259,8 @@ class TestPlainValues:
         assert plain["queries"]["q2"]["redundancy"] is None
 
     def test_nothing_scored(self) -> None:
-        """Where no query has gold every mean is None, and the result still prints as JSON."""
-        result = by_id({"q": {}}, {"q": ids("a")}, *OPTIONS)
+        """Where no query has gold every mean of it is None, and the result still prints as JSON."""
+        result = by_id({"q": {}}, {"q": ids("a")}, *OPTIONS, "judged").with_metrics(OPTIONS)
         assert set(result.mean.values()) == {None}
         assert set(result.queries["q"].values()) == {None}
         assert result.counts["n_scored"] == 0

@@ -1,8 +1,8 @@
 """`RAGEvaluator`: one call for K-RAG's seven metrics, whatever the match method."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Annotated, Any, Final
+from typing import Any
 
 from kragx.adapters.krag.evaluators import (
     ROUGE_METHODS,
@@ -18,12 +18,9 @@ from kragx.adapters.krag.evaluators import (
 )
 from kragx.data import GoldDataset
 from kragx.ground.errors import UsageError
-from kragx.ground.options import check_options, one_of
+from kragx.ground.options import check_options
 from kragx.ground.printing import Line, Part, Shown
 from kragx.matchers import matcher
-
-METHODS: Final = ("text", "exact", "contains", "id", *ROUGE_METHODS, "overlap", "llm")
-_WITH_THRESHOLD: Final = (*ROUGE_METHODS, "overlap", "llm")
 
 
 @dataclass(eq=False, repr=False)
@@ -31,11 +28,12 @@ class RAGEvaluator(Shown):
     """One call for all seven metrics, with whichever evaluator the match method needs.
 
     Args:
-        match_method: ``text``, ``exact``, ``contains``, ``id``, ``rouge1``, ``rouge2``, ``rougeL``,
-            ``overlap``, or ``llm`` for an LLM judge (docs/judge.md).
-        rouge_threshold: the least ROUGE score that is a match, as K-RAG calls it.
-        tokenizer: for the ROUGE methods; None for the profile's (``unicode`` under kragx, Kiwi
-            under krag).
+        match_method: any method of `kragx.matchers`, such as ``text``, ``id``, ``rouge2``,
+            ``overlap`` or, for an LLM judge (docs/judge.md), ``llm``; with options of its own
+            ``{"method": "id", "id_key": "doc_id"}``. Under krag ``text`` or a ROUGE method.
+        rouge_threshold: the least score that is a match, as K-RAG calls it; also of ``overlap``.
+        tokenizer: for the ROUGE methods and ``overlap``; None for the profile's (of ROUGE
+            ``unicode`` under kragx, Kiwi under krag).
         measure: for rouge1, rouge2 and rougeL.
         averaging_method: which averages of recall, precision and F1 are returned.
         matching_criteria: whether a hit needs all gold documents or any.
@@ -47,8 +45,8 @@ class RAGEvaluator(Shown):
         corpus: has the texts of documents that are named by id alone, as for
             `OfflineRetrievalEvaluators`.
         threshold: `rouge_threshold` by the name that it has in `RougeOfflineRetrievalEvaluators`;
-            with ``llm`` the least grade that is a match. None for `rouge_threshold`, or the
-            judge's usual one.
+            of other methods their own, of ``llm`` the least grade that is a match. None for
+            `rouge_threshold`, or the method's usual one.
 
     Raises:
         UsageError: an argument is wrong.
@@ -60,7 +58,7 @@ class RAGEvaluator(Shown):
         {'mrr': 0.5}
     """
 
-    match_method: Annotated[str, one_of(*METHODS)] = "text"
+    match_method: Any = "text"
     rouge_threshold: float = 0.5
     tokenizer: Any = None
     measure: str = "fmeasure"
@@ -85,19 +83,24 @@ class RAGEvaluator(Shown):
                 match_method=self.match_method,
                 names=", ".join(of_krag),
             )
-        if self.threshold is not None:
-            self._check_threshold()
-        if self.match_method == "llm":
-            # A judge is made once and not a call: its store and budget are for all calls.
-            limit = {} if self.threshold is None else {"threshold": self.threshold}
-            spec = {"method": "llm", "judge": self.judge, "mode": self.mode or "auto", **limit}
-            self._matcher = matcher(spec)
-        elif self.judge is not None or self.mode is not None:
+        # A dataclass keeps a default on its class: that very number contradicts nothing.
+        usual = type(self).rouge_threshold
+        if self.threshold is not None and self.rouge_threshold not in (usual, self.threshold):
+            raise UsageError(
+                "threshold: {threshold!r} and rouge_threshold={rouge_threshold!r} are "
+                "one setting; give one of them",
+                threshold=self.threshold,
+                rouge_threshold=self.rouge_threshold,
+            )
+        if self.match_method != "llm" and (self.judge is not None or self.mode is not None):
             raise UsageError(
                 "{value}: belongs to match_method='llm', not to {match_method!r}",
                 value="judge" if self.judge is not None else "mode",
                 match_method=self.match_method,
             )
+        if self.match_method not in ROUGE_METHODS:
+            # A judge is made once and not a call: its store and budget are for all calls.
+            self._matcher = matcher(self._spec, field="match_method")
 
     def evaluate_all(
         self,
@@ -149,23 +152,19 @@ class RAGEvaluator(Shown):
     def __repr__(self) -> str:
         return f"RAGEvaluator(match_method={self.match_method!r}, profile={self.profile!r})"
 
-    def _check_threshold(self) -> None:
-        """Refuse a threshold that the method has not, or that `rouge_threshold` contradicts."""
-        if self.match_method not in _WITH_THRESHOLD:
-            raise UsageError(
-                "threshold: {match_method!r} is yes or no; methods with one are {names}",
-                match_method=self.match_method,
-                names=", ".join(_WITH_THRESHOLD),
-            )
-        # A dataclass keeps a default on its class: that very number contradicts nothing.
-        usual = type(self).rouge_threshold
-        if self.rouge_threshold not in (usual, self.threshold):
-            raise UsageError(
-                "threshold: {threshold!r} and rouge_threshold={rouge_threshold!r} are "
-                "one setting; give one of them",
-                threshold=self.threshold,
-                rouge_threshold=self.rouge_threshold,
-            )
+    @property
+    def _limit(self) -> float:
+        return self.rouge_threshold if self.threshold is None else self.threshold
+
+    @property
+    def _spec(self) -> dict[str, Any]:
+        """What stands for the matcher, but for ROUGE, which has a class of its own."""
+        method = self.match_method
+        spec = method if isinstance(method, Mapping) else {"method": method}
+        options = {"threshold": self.threshold, "judge": self.judge, "mode": self.mode}
+        if method == "overlap":
+            options = {"threshold": self._limit, "tokenizer": self.tokenizer}
+        return {**spec, **{name: value for name, value in options.items() if value is not None}}
 
     def _evaluator_of(
         self, actual_docs: Docs | None, predicted_docs: Docs, queries: Sequence[str] | None
@@ -176,27 +175,22 @@ class RAGEvaluator(Shown):
             "profile": self.profile,
             "corpus": self.corpus,
         }
+        golds: Docs | GoldDataset | None = actual_docs
         if self.match_method == "llm":
-            dataset = self._judged(actual_docs, predicted_docs, queries)
-            return OfflineRetrievalEvaluators(dataset, predicted_docs, self._matcher, **common)
-        if actual_docs is None:
+            golds = self._judged(actual_docs, predicted_docs, queries)
+        if golds is None:
             raise UsageError(
                 "actual_docs: {match_method!r} compares with gold documents; only "
                 "match_method='llm' works without",
                 match_method=self.match_method,
             )
-        limit = self.rouge_threshold if self.threshold is None else self.threshold
         if self.match_method not in ROUGE_METHODS:
-            match: Any = self.match_method  # which says yes or no, and would refuse a threshold
-            if match == "overlap":
-                tokens = {} if self.tokenizer is None else {"tokenizer": self.tokenizer}
-                match = {"method": match, "threshold": limit, **tokens}
-            return OfflineRetrievalEvaluators(actual_docs, predicted_docs, match, **common)
+            return OfflineRetrievalEvaluators(golds, predicted_docs, self._matcher, **common)
         return RougeOfflineRetrievalEvaluators(
-            actual_docs,
+            golds,
             predicted_docs,
             self.match_method,
-            threshold=limit,
+            threshold=self._limit,
             tokenizer=self.tokenizer,
             measure=self.measure,
             **common,

@@ -12,7 +12,7 @@ from kragx.app.commands.command import Commands, group
 from kragx.app.commands.output import show
 from kragx.app.config import RunConfig, filled, load
 from kragx.app.run_summary import judging_plan
-from kragx.data.formats.gold import write_gold
+from kragx.data.writing import write_gold
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import show as show_parts
 from kragx.judging import Grader, read_judge

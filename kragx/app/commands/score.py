@@ -133,9 +133,6 @@ def score(
         role = opt.said(roles, "results")
         system = read_run(_source(list(map(str, run or files))), dataset, named, role=role)
         evaluation = evaluate(dataset, system, **measures, **shared)
-    is_valued = any(value is not None for value in evaluation.mean.values())
-    if not is_valued and gold is None and files and not evaluation.counts["n_scored"]:
-        raise without_gold(files[0])
     show(
         format,
         lambda: chain([_queries_table(evaluation)] * per_query, evaluation.describe()),

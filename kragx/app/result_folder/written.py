@@ -45,8 +45,8 @@ from kragx.app.result_folder.opened import (
 )
 from kragx.data import Corpus, Doc, GoldDataset, Run, every_run, file_names
 from kragx.data.forbidden import SUPERSEDED_BY, stretch_in
-from kragx.data.formats.gold import write_gold, write_results
 from kragx.data.formats.jsonl import make_folder, refused, to_json, write_bytes, write_records
+from kragx.data.writing import write_gold, write_results
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import to_jsonable
 from kragx.report.csv_files import means_csv, queries_csv, write_text

@@ -6,6 +6,7 @@ No spreadsheet computes a cell that kragx writes, and each is read back as it wa
 import ast
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from kragx.data.formats.format import Kind
@@ -79,8 +80,8 @@ def cell_value(cell: Any, kind: Kind | None, name: str, column: str = "") -> Any
     text = cell.strip() if isinstance(cell, str) else ""
     if not text or kind is None or kind == "text":
         return cell
-    if kind == "word":
-        return text
+    if kind in ("word", "passages"):
+        return text if kind == "word" else _passages(text, cell)
     if kind == "flag":
         return _FLAGS.get(text.lower(), cell)
     if kind == "number":
@@ -93,6 +94,15 @@ def cell_value(cell: Any, kind: Kind | None, name: str, column: str = "") -> Any
         with inside(column):
             return json_cell(text, _OF_TEXTS.get(name, ""))
     return [part.strip() for part in re.split(_SEPARATORS[kind], text) if part.strip()]
+
+
+def _passages(text: str, cell: str) -> list[str] | str:
+    """The texts of a list as Python, and so pandas, or JSON prints it; else the cell as it is."""
+    values: object = None
+    if text.startswith("[") and text.endswith("]"):
+        with suppress(DataError):
+            values = json_cell(text)
+    return values if isinstance(values, list) and {*map(type, values)} <= {str} else cell
 
 
 _OF_TEXTS = {

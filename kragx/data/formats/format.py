@@ -54,13 +54,15 @@ Kind = Literal[
     "number",
     "json",
     "texts",
+    "passages",
     "ids",
     "gold texts",
     "gold ids",
 ]
 """What a field holds, so that the cells of tables can be read: a ``word`` is a text without white
-space around it; ``texts`` are a list, in a cell a line each; ``ids`` may be separated by commas as
-well; an empty cell of the two of gold says that there is none."""
+space around it; ``texts`` are a list, in a cell a line each; ``passages`` a list, or one text with
+all its lines; ``ids`` may be separated by commas as well; an empty cell of the two of gold says
+that there is none."""
 
 STANDS_FOR: Mapping[str, Kind] = dict.fromkeys(ASKS, "number")
 """The fields that say what a question stands for."""

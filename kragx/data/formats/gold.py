@@ -26,32 +26,20 @@ An element of a list may itself be a list: any of its ids serves. A highly relev
 among the relevant ones too, as whoever lists all relevant chunks writes it; its grade is 2.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, starmap
-from pathlib import Path
 
 from kragx.data.documents import Doc
-from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats.format import (
     QUESTION_FIELDS,
     RESULT_FIELDS,
-    STANDS_FOR,
     Fields,
     Format,
     Kind,
-    Question,
     Read,
-    question_record,
-    rules_record,
 )
-from kragx.data.formats.jsonl import write_records
-from kragx.data.formats.parquet import is_parquet, write_questions
-from kragx.data.gold import Gold, GoldDataset
-from kragx.data.runs import Run
+from kragx.data.gold import Gold
 from kragx.data.search_records import SEARCHES
-from kragx.data.weights import weights_of
-from kragx.ground.errors import UsageError
 from kragx.ground.printing import message
 
 _IRRELEVANT = "irrelevant_chunk_ids"
@@ -88,67 +76,6 @@ GOLDSET = replace(
     GOLD, name="goldset", fields={**QUESTION_FIELDS, **_LISTS, **RESULT_FIELDS}, marks=tuple(_LISTS)
 )
 """The same where chunks stand in a list for each grade: managed gold sets."""
-
-
-def write_gold(dataset: GoldDataset, path: str | Path) -> None:
-    """Write a gold file that `read_gold` reads back as the same queries; Parquet by its ending.
-
-    Examples:
-        >>> from kragx import GoldDataset, read_gold, write_gold
-        >>> dataset = GoldDataset.from_documents([["Seoul"]], queries=["Which city?"])
-        >>> write_gold(dataset, "gold.jsonl")
-        >>> read_gold("gold.jsonl").queries == dataset.queries
-        True
-    """
-    _write(((query, None) for query in dataset), path, dataset, results=False)
-
-
-def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
-    """Write a results file: the gold set with what the run retrieved; Parquet by its ending.
-
-    Raises:
-        UsageError: the run holds several, of which a file has one.
-
-    Examples:
-        >>> from kragx import Doc, GoldDataset, Retrieved, Run, evaluate, write_results
-        >>> dataset = GoldDataset.from_documents([["Seoul"]])
-        >>> run = Run({"q1": Retrieved((Doc(text="Seoul"),))})
-        >>> write_results(dataset, run, "results.jsonl")
-        >>> evaluate("results.jsonl", metrics=["mrr@5"])["mrr@5"]
-        1.0
-    """
-    if run.reruns:
-        raise UsageError(
-            "{name!r} was asked {n_every} times, and a file holds the answers of one",
-            field="run",
-            remedy="write each of run.every; Run.repeated makes one run of what is read of them",
-            name=run.name,
-            n_every=len(run.every),
-        )
-    searches = any(answer.searches or not answer.has_list for answer in run.results.values())
-    questions = ((query, run.results.get(query.id)) for query in dataset)
-    _write(questions, path, dataset, searches=searches)
-
-
-def _write(
-    questions: Iterable[Question],
-    path: str | Path,
-    dataset: GoldDataset,
-    *,
-    results: bool = True,
-    searches: bool = False,
-) -> None:
-    if is_parquet(path):
-        is_said = {
-            FORBIDDEN: any(query.forbidden is not None for query in dataset),
-            **dict.fromkeys(STANDS_FOR, weights_of(dataset) is not None),
-            SEARCHES: searches,
-        }
-        beside = [name for name, flag in is_said.items() if flag]
-        write_questions(questions, path, results=results, beside=beside, rules=dataset.forbidden)
-    else:
-        records = starmap(question_record, questions)
-        write_records(chain(rules_record(dataset.forbidden), records), path)
 
 
 def _graded(fields: Fields) -> tuple[Gold, ...]:

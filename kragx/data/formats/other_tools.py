@@ -59,7 +59,7 @@ PASSAGES = Format(
     fields={
         "question": "text",
         "query": "text",
-        "answer_passage": "text",
+        "answer_passage": "passages",
         "query_id": "word",
         "answerable": "flag",
         "reference": "text",

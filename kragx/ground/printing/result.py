@@ -14,6 +14,12 @@ class Shown:
 
     __slots__ = ()
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        # A dataclass would write out its fields, of which some have an entry for each question.
+        if "__repr__" not in vars(cls):
+            type.__setattr__(cls, "__repr__", Shown.__str__)
+
     def describe(self) -> Iterable[Part]:
         """What a person wants to read, plainly."""
         raise NotImplementedError

@@ -10,8 +10,8 @@ from kragx.app.commands.command import Commands, group
 from kragx.app.commands.gold_diff import diff
 from kragx.app.commands.output import show, written
 from kragx.data import validation
-from kragx.data.formats.gold import write_gold
 from kragx.data.formats.jsonl import ending
+from kragx.data.writing import write_gold
 from kragx.ground.errors import DataError, UsageError
 from kragx.workshop.commands.gold_from_logs import from_logs
 from kragx.workshop.commands.gold_questions import questions

@@ -9,7 +9,7 @@ import typer
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
 from kragx.data import GoldDataset, read_dataset
-from kragx.data.formats.gold import write_gold
+from kragx.data.writing import write_gold
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.printing import Line, message
 from kragx.workshop.commands.workshop import check_new

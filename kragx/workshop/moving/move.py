@@ -11,9 +11,9 @@ from typing import Any
 
 from kragx.data import Doc, Forbidden, Gold, GoldDataset, Query, read_dataset
 from kragx.data.corpus import Lacking, as_corpus, documents
-from kragx.data.formats.gold import write_gold
 from kragx.data.formats.jsonl import make_folder, write_records
 from kragx.data.gold import named_items
+from kragx.data.writing import write_gold
 from kragx.ground.errors import DataError
 from kragx.ground.json_values import HIDDEN
 from kragx.ground.printing import (

@@ -15,11 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from kragx.data import GoldDataset
-from kragx.data.formats.gold import write_gold
 from kragx.data.formats.jsonl import flush, open_text, refused, to_json
 from kragx.data.reading import read_dataset
 from kragx.data.released import ENDING
 from kragx.data.validation import Validation, validate
+from kragx.data.writing import write_gold
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.printing import as_markdown, joined, message
 from kragx.workshop.folder.folder import Workshop

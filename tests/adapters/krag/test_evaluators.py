@@ -7,8 +7,10 @@ import inspect
 from typing import Any
 
 import pytest
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
 
-from kragx import UsageError, evaluate
+from kragx import DataError, UsageError, evaluate
 from kragx.adapters.krag import evaluators, rag_evaluator
 from kragx.adapters.krag.evaluators import (
     AveragingMethod,
@@ -286,9 +288,26 @@ def test_every_method_matches_as_its_name_says(method: str, gold: str, docs: lis
 
 
 def test_ids_match_as_well():
-    """match_method 'id' compares ids."""
+    """match_method 'id' compares ids, under the metadata key that its options name, if any."""
     gold, docs = [[{"id": "a"}]], [[{"id": "b"}, {"id": "a"}]]
     assert RAGEvaluator("id").evaluate_all(gold, docs)["mrr"] == {"mrr": 0.5}
+    chunks = [[Document(page_content=name, metadata={"doc_id": name}) for name in "ba"]]
+    with pytest.raises(DataError, match=r"it has: doc_id\), as {'method': 'id', 'id_key': \.\.\.}"):
+        RAGEvaluator("id").evaluate_all(gold, chunks)
+    by_key = RAGEvaluator({"method": "id", "id_key": "doc_id", "gold_id_key": "id"})
+    assert by_key.evaluate_all(gold, chunks)["mrr"] == {"mrr": 0.5}
+
+
+def test_every_method_of_kragx_goes_with_its_options():
+    """Those that K-RAG has not as well, by name or with options of their own."""
+    gold, docs = [["alpha beta gamma delta"]], [["x", "beta gamma"]]
+    vectors = {"method": "embedding", "embeddings": DeterministicFakeEmbedding(size=8)}
+    for method in ("phrase", "span", {"method": "span", "short": 0}, {"any": ["exact", "phrase"]}):
+        made = OfflineRetrievalEvaluators(gold, docs, method)
+        assert RAGEvaluator(method).evaluate_all(gold, docs) == made.evaluate_all(10)
+    rag = RAGEvaluator(vectors, threshold=0.25)
+    rag.evaluate_all(gold, docs)
+    assert rag.get_evaluator().evaluation.settings["match"]["threshold"] == 0.25
 
 
 def test_text_match_answers_for_one_pair_and_for_several():
@@ -376,8 +395,8 @@ def test_the_krag_members_mean_krags_tokenizers_under_its_profile():
 @all_cases(
     ("options", "message"),
     [
-        ({"match_method": "rouge-1"}, "match_method: unknown value 'rouge-1'.*'rouge1'"),
-        ({"match_method": "txt"}, "match_method: unknown value 'txt'.*'text'"),
+        ({"match_method": "rouge-1"}, "match_method: unknown method 'rouge-1'.*'rouge1'"),
+        ({"match_method": "txt"}, "match_method: unknown method 'txt'.*'text'"),
         ({"averaging_method": "mikro"}, "averaging_method: unknown value 'mikro'.*'micro'"),
         ({"matching_criteria": "partially"}, "matching_criteria: .*'partially'.*'partial'"),
         ({"match_method": "rouge1", "tokenizer": "unicod"}, "tokenizer: .*'unicod'.*'unicode'"),
@@ -385,7 +404,7 @@ def test_the_krag_members_mean_krags_tokenizers_under_its_profile():
         ({"match_method": "rouge1", "rouge_threshold": 0}, "threshold: 0 is out of range"),
         ({"match_method": "rouge1", "rouge_threshold": 1.5}, "threshold: 1.5 is out of range"),
         ({"match_method": "rouge1", "threshold": 1.5}, "threshold: 1.5 is out of range"),
-        ({"threshold": 0.7}, "threshold: 'text' is yes or no; methods with one are rouge1, rouge2"),
+        ({"threshold": 0.7}, "match_method.threshold: 'text' decides yes or no.* one of rouge1"),
         (
             {"match_method": "rouge1", "threshold": 0.7, "rouge_threshold": 0.6},
             "threshold: 0.7 and rouge_threshold=0.6 are one setting; give one of them",

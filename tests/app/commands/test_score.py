@@ -273,11 +273,12 @@ def test_explain_by_a_gold_file(kragx, jsonl):
 
 
 def test_only_queries_without_gold(kragx, jsonl):
-    """Where no query of a gold file has gold, every mean is null, not NaN and not 0."""
-    gold = jsonl(NO_GOLD)
-    result = kragx("score", gold, "--gold", gold, "--format", "json").json()
-    assert set(result["mean"].values()) == {None}
-    assert result["counts"]["n_scored"] == 0
+    """Where no query has gold, and no metric a value, the error says so, as it does of a run."""
+    outcome = kragx("score", jsonl(NO_GOLD), "--format", "json")
+    assert (outcome.code, outcome.out) == (3, "")
+    assert "the question has no gold, so no metric has a value; say in each" in outcome.err
+    beside = kragx("score", jsonl(NO_GOLD), "-m", "mrr@5", "-m", "judged@5", "--format", "json")
+    assert beside.json()["mean"] == {"mrr@5": None, "judged@5": 0.0}
 
 
 def test_texts_without_tokens_are_warned_about(kragx, jsonl):

@@ -16,7 +16,7 @@ from kragx import evaluate
 from kragx.adapters import ray as cluster_module
 from kragx.adapters.ray import Ray
 from kragx.data import read_results
-from kragx.data.formats.gold import write_results
+from kragx.data.writing import write_results
 from kragx.errors import UsageError, WorkerError
 from kragx.evaluation import parts
 from kragx.evaluation.parts import engine_of

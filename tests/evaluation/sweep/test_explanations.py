@@ -116,6 +116,11 @@ def test_every_pair_has_its_reason_and_scores():
     assert miss.reason.distance == pytest.approx(-0.1)
 
 
+def test_a_number_is_an_id():
+    """Whoever gave gold by number asks for it so, as everywhere where ids are read."""
+    assert explain({1: ["a b"]}, {1: ["a b"]}, query_id=1).query_id == "1"
+
+
 def test_scores_are_those_of_evaluating_with_each_matcher():
     """Each matcher that asks no model and has anything to go by, with the score it gives."""
     explanation = explained()

@@ -59,8 +59,14 @@ def test_a_bar_is_a_picture_of_what_is_done():
 
 
 def test_every_form_of_a_last_line():
-    """A result shows itself as HTML and as Markdown, with the same table."""
+    """A result shows itself as HTML, as Markdown and in a terminal, with the same table.
+
+    In a terminal it is no list of its fields, which grows with the questions.
+    """
     result = evaluate([["a"]], [["a"]], match="exact", metrics=["mrr@5"])
+    several = evaluate([["a"]], {"one": [["a"]], "two": [["a"]]}, metrics=["mrr@5"])
+    for value in (result, several, several.comparison, GoldDataset.from_documents([["a"]])):
+        assert repr(value) == str(value)
     assert "<td style='text-align:left'>mrr@5</td><td>1.0000</td>" in result._repr_html_()
     assert "| mrr@5 | 1.0000 |" in result._repr_markdown_()
 
