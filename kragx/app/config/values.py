@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from kragx.app.config.retrievers import source_of
+from kragx.app.config.retrievers import SHORT, source_of
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.ground.errors import UsageError, shorten
 from kragx.ground.plugins import FromVariable, each_text, variables, with_variables
@@ -65,10 +65,14 @@ def _long_form(value: Any, parents: Sequence[str]) -> Any:
             return {"method": value}
         case (str(), "dataset"):
             return {"path": value}
+        case (str(), "judge"):
+            return {"model": value}
         case (str(), "judge", "examples"):
             return {"labels": value}
         case (str(), "retrievers", _):
             return {source_of(value): value}
+        case (str() | list(), "retrievers", _, "http" | "command"):
+            return {SHORT[parents[-1]]: value}
     return value
 
 
