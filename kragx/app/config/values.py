@@ -62,18 +62,20 @@ def _long_form(value: Any, parents: Sequence[str]) -> Any:
         case (None, *_):
             return {}
         case (str(), "match" | "facts_match" | "relevance_match") | (str(), "matchers", _):
-            return {"method": value}
+            key = "method"
         case (str(), "dataset"):
-            return {"path": value}
+            key = "path"
         case (str(), "judge"):
-            return {"model": value}
+            key = "model"
         case (str(), "judge", "examples"):
-            return {"labels": value}
+            key = "labels"
         case (str(), "retrievers", _):
-            return {source_of(value): value}
+            key = source_of(value)
         case (str() | list(), "retrievers", _, "http" | "command"):
-            return {SHORT[parents[-1]]: value}
-    return value
+            key = SHORT[parents[-1]]
+        case _:
+            return value
+    return {key: value}
 
 
 FACTS, RELEVANCE = "", " "

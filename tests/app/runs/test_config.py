@@ -125,11 +125,11 @@ def test_set(setting, where, value):
 
 
 def test_a_mere_text_is_a_server_or_a_model(written):
-    """An address is asked over HTTP; a judge is its model, as in Python; a file of code is refused."""
+    """An address is asked over HTTP, a judge is its model, and a file of code is refused."""
     config = load(written(f"{{dataset: g, retrievers: {{a: '{URL}', b: 'mine.py:b'}}, judge: m}}"))
     assert config.judge == {"model": "m"}
     assert config.retrievers["a"].http["url"] == URL
-    with pytest.raises(UsageError, match="'mine.py:b' is a file, .* write 'mine:b'"):
+    with pytest.raises(UsageError, match=r"'mine.py:b' is a file, .* write 'mine:b'"):
         plugins.load(config.retrievers["b"].class_)
 
 
@@ -214,7 +214,8 @@ def test_schema_accepts_the_configs(name):
         "dataset: g\nretrievers: {a: r}\nmatch: {method: rouge2, grid: {threshold: [0.4, 0.6]}}",
         "dataset: g\nretrievers: {a: {class: 'm:x', args: {grid: {k: [5, 10]}}}}\n"
         "tuning: {max_settings: 20}",
-        f"dataset: g\nretrievers: {{a: {{http: '{URL}'}}, b: '{URL}', c: {{command: [s]}}}}\njudge: m",
+        f"dataset: g\nretrievers: {{a: {{http: '{URL}'}}, b: '{URL}', c: {{command: [s]}}}}\n"
+        "judge: m",
     ],
 )
 def test_schema_accepts_short_forms(text):

@@ -114,7 +114,8 @@ def test_no_letter_of_a_figure_leaves_its_drawing(opened, several, width):
     outside = page.eval_on_selector_all(
         "figure svg[role=img] text",
         """all => all.filter((text) => {
-            const [own, room] = [text, text.closest("svg")].map((part) => part.getBoundingClientRect());
+            const own = text.getBoundingClientRect();
+            const room = text.closest("svg").getBoundingClientRect();
             return own.right > room.right + 1 || own.left < room.left - 1;
         }).map((text) => text.textContent)""",
     )
