@@ -336,6 +336,7 @@ def test_earlier_results():
         ([">= 1"], "gates: a mapping from metric to condition is expected"),
         ({"mrr@10": 0.75}, "gates.mrr@10: 0.75 is no condition; write '>= 0.75'"),
         ({"mrr@10": "=> 0.75"}, "gates.mrr@10: '=> 0.75' is no condition"),
+        ({"mrr@10": []}, "gates.mrr@10: [] is no condition; write '>= 0.75'"),
         ({"mrr@10": "no worse than baseline by -1"}, "is no condition"),
         ({"mrr@10": ">= nan"}, "is no condition"),
         ({"mmr@10": ">= 1"}, "gates.mmr@10: metric 'mmr@10': unknown name 'mmr'; perhaps you me"),
