@@ -51,7 +51,8 @@ def gates_xml(
     for retriever, failed in (failures or {}).items():
         error = {"type": "retriever", "message": _text(failed.text)}
         cases = suites["kragx retrievers"]
-        cases.append((retriever, "answers the questions", "error", error, error["message"]))
+        reason = _text(failed.first or failed.text)
+        cases.append((retriever, "answers the questions", "error", error, reason))
     for retriever, texts in (leaks or {}).items():
         text, name = "\n".join(map(_text, texts)), "finds nothing that is forbidden"
         suites["kragx leaks"].append((retriever, name, "system-out", {}, text))

@@ -65,7 +65,7 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
             queries = [queries[row] for row in of_value.get(value, [])]
         why = undecidable(gate, len(queries), statistics.confidence, _effective(queries))
         if why is not None:
-            yield f"{gate.path}: {gate.condition!r} {why}"
+            yield joined(" ", [f"{gate.path}: {gate.condition!r}", why])
 
 
 def _effective(queries: Sequence[Query]) -> float | None:

@@ -83,7 +83,9 @@ def _who_is_best(findings: Findings) -> Iterator[Part]:
         yield from verdict.caution_lines()
     else:
         line, *cautions = verdict.describe()
-        yield replace(line, style="bold")
+        # A single one that is set against earlier results has its verdict there.
+        if not findings.changes or verdict.kind != "one_retriever" or comparison.failures:
+            yield replace(line, style="bold")
         yield from cautions
         yield _means(comparison, findings.groups[0])
     for of_grid in findings.matcher_grids:

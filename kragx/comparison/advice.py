@@ -77,7 +77,7 @@ class Recommendation(Result):
 
 
 _SLACK = 1e-9  # 0.07 * 100 is more than 7
-_QUOTED = 200
+_QUOTED = 500
 """How many characters of an error are shown."""
 
 

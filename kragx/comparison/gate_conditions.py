@@ -153,7 +153,8 @@ def parse_gates(
         except UsageError as error:
             problems.append(joined("; ", [joined(": ", [place, error.text]), also]))
             continue
-        for text in conditions if isinstance(conditions, list) else [conditions]:
+        # An empty list would pass whatever came.
+        for text in conditions if isinstance(conditions, list) and conditions else [conditions]:
             if gate := read_condition(place, name, text, **context):
                 parsed.append(gate)
             else:

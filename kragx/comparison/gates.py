@@ -110,7 +110,7 @@ def gates_parts(results: Sequence[GateResult]) -> Iterator[Part]:
         yield gates_table(bad)
     elif results:
         n = len(results)
-        text = message("gates: the one passed" if n == 1 else "gates: all {n} passed", n=n)
+        text = message("gates: passed" if n == 1 else "gates: all {n} passed", n=n)
         yield Line(text, "green")
 
 

@@ -354,12 +354,13 @@ class History(Result):
         # A retriever that has none of this metric, or was no part of these runs, has no column.
         told = (value for value in values if any({*cell.text} - {*"┊ -"} for cell in value[1]))
         heads, cells = zip(*words, *told)
-        step_note = message(
-            "┊ not comparable with the run before; whether a change is more than chance says "
-            "kragx compare"
-        )
-        changed = message("+ with uncommitted changes") if any(run.dirty for run in runs) else ""
-        note: str = joined("; ", [step_note, changed]) if len(self.runs) > 1 else ""
+        broken = any("┊" in cell.text for column in cells for cell in column)
+        notes = [
+            message("┊ not comparable with the run before") if broken else "",
+            message("+ with uncommitted changes") if any(run.dirty for run in runs) else "",
+            message("kragx compare says whether a change is more than chance"),
+        ]
+        note = joined("; ", notes) if len(self.runs) > 1 else ""
         return Table(heads, [*zip(*cells)], words=len(words), note=note)
 
 

@@ -11,7 +11,7 @@ from kragx.data import RUNS_OR_REPEAT, Doc, Query, Retrieved, SurrogateRepair, a
 from kragx.data.documents import is_doc, named, ranked
 from kragx.data.formats.jsonl import foreign_json
 from kragx.ground.errors import DataError, KragxError, UsageError, nearest, shorten
-from kragx.ground.options import a_mapping, check_options, optional, some_seconds, whole
+from kragx.ground.options import check_options, optional, some_seconds, texts_by_name, whole
 from kragx.ground.printing import message
 
 _NAME = r"""[^\s.\[\]'"*$]+"""
@@ -322,7 +322,7 @@ class Asking(AnswerPaths):
     repeat: Annotated[int, whole(1)] = 1
     runs: Annotated[int, whole(1)] = 1
     callbacks: Sequence[Any] = ()
-    input: Annotated[Mapping[str, str] | None, optional(a_mapping)] = None
+    input: Annotated[Mapping[str, str] | None, optional(texts_by_name)] = None
     stages: bool = False
     mask: Callable[[str], str] = str
     known: Sequence[Mapping[str, Retrieved]] = ()

@@ -278,7 +278,7 @@ def a_text(value: Any) -> Any:
 def a_mapping(value: Any) -> Any:
     """A mapping."""
     if not isinstance(value, Mapping):
-        raise UsageError("a mapping is expected ({value})", value=shorten(value))
+        raise UsageError("a mapping as {{name: value}} is expected ({value})", value=shorten(value))
     return value
 
 

@@ -204,6 +204,13 @@ def load(path: str) -> Any:
     module_name, _, name = path.partition(":")
     if not module_name or not name:
         raise UsageError("{place!r} is not an import path; write 'package.module:name'", place=path)
+    if module_name.endswith(".py"):
+        meant = f"{module_name.removesuffix('.py').removeprefix('./').replace('/', '.')}:{name}"
+        raise UsageError(
+            "{place!r} is a file, and a module is expected; write {meant!r}",
+            place=path,
+            meant=meant,
+        )
     allowed, folder = _ALLOWED.get(), _FOLDER.get()
     if allowed is not None and path not in allowed:
         raise UntrustedError("{place} is code, and a folder's data alone is read", place=path)

@@ -8,7 +8,7 @@ from typing import Any
 from kragx.ground import plugins
 from kragx.ground.entry_points import import_path
 from kragx.ground.errors import UsageError, inside, nearest
-from kragx.ground.options import whole
+from kragx.ground.options import a_mapping, whole
 from kragx.ground.printing import message
 from kragx.judging.client import Client
 from kragx.judging.clients.langchain import LangChainClient
@@ -144,7 +144,8 @@ def _client(options: Mapping[str, Any]) -> Client:
     _refuse(options, _CLIENT, message("what {client!r} takes belongs under 'args'", client=named))
     client, args = named, None
     if isinstance(named, str):
-        args = options.get("args") or {}
+        with inside("judge.args"):
+            args = a_mapping(options.get("args") or {})
         client = plugins.build(import_path("judges", named), args)
     # Whatever else it is must be a chat model, and says so where it is none.
     return client if isinstance(client, Client) else LangChainClient(client, args=args)

@@ -159,7 +159,7 @@ def lead_parts(comparison: Comparison, rival: Difference) -> dict[str, Any]:
         ],
     )
     counts = message(
-        "questions: {better} better, {equal} equal, {worse} worse",
+        "questions: {better:,} better, {equal:,} equal, {worse:,} worse",
         better=rival.wins,
         equal=rival.ties,
         worse=rival.losses,

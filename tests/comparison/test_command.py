@@ -142,6 +142,8 @@ def test_what_cannot_be_decided_is_said_before_anything_is_asked(run, here):
         "kragx: gates.slices.query_type.why.recall@5: 'surely >= 0.8' cannot be decided with 12 "
         "questions: even 1.0000 on each would only be surely at least 0.7354; 17 questions can",
     ]
+    korean = run("missing", more=UNDECIDABLE, language="ko").err.splitlines()[0]
+    assert korean.startswith("kragx: gates.recall@5: 'surely >= 0.95' 질문 24개로는 판단할 수 없음")
 
 
 @pytest.mark.integration

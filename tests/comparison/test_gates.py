@@ -304,7 +304,7 @@ def test_a_point_estimate_is_said_to_be_one():
     assert [line.text for line in gates_parts(results)] == ["gates: all 5 passed"]
     without = check_gates(parsed({"recall@10": ">= 1"}), [COMPARED])
     assert [line.text for line in gates_parts(without)] == ["gates: all 3 passed"]
-    assert [line.text for line in gates_parts(without[:1])] == ["gates: the one passed"]
+    assert [line.text for line in gates_parts(without[:1])] == ["gates: passed"]
 
 
 def test_earlier_results():
@@ -336,6 +336,7 @@ def test_earlier_results():
         ([">= 1"], "gates: a mapping from metric to condition is expected"),
         ({"mrr@10": 0.75}, "gates.mrr@10: 0.75 is no condition; write '>= 0.75'"),
         ({"mrr@10": "=> 0.75"}, "gates.mrr@10: '=> 0.75' is no condition"),
+        ({"mrr@10": []}, "gates.mrr@10: [] is no condition; write '>= 0.75'"),
         ({"mrr@10": "no worse than baseline by -1"}, "is no condition"),
         ({"mrr@10": ">= nan"}, "is no condition"),
         ({"mmr@10": ">= 1"}, "gates.mmr@10: metric 'mmr@10': unknown name 'mmr'; perhaps you me"),

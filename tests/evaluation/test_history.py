@@ -153,7 +153,7 @@ def test_wrong_inputs() -> None:
     """A field that gets what there is not, and a mapping for a function, are errors."""
     with pytest.raises(UsageError, match=r"input.x: unknown value 'histroy'; perhaps .*'history'"):
         retrieve(CHAIN, DATASET, input={"x": "histroy"})
-    with pytest.raises(UsageError, match=r"input: a mapping is expected \('query'\)"):
+    with pytest.raises(UsageError, match=r"input: a mapping as .* is expected \('query'\)"):
         retrieve(CHAIN, DATASET, input="query")
     with pytest.raises(UsageError, match="input: hears is a function"):
         retrieve(hears, DATASET, input=FIELDS)

@@ -87,7 +87,7 @@ def _failed(folder: Path, evaluations: Iterable[Evaluation]) -> dict[str, str]:
     failures = failures_of([*scores.values()], max_failed)
     texts = {failure.retriever: failure.text for failure in failures if failure.failed}
     if len(texts) == len(scores):
-        raise RetrieverError("; ".join(f"{name} {text}" for name, text in texts.items()))
+        raise RetrieverError(joined("; ", [joined(" ", pair) for pair in texts.items()]))
     for name, text in texts.items():
         remark = message("{retriever} {failed}, and is left out", retriever=name, failed=text)
         say(joined(": ", ["kragx", remark]))

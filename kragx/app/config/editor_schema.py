@@ -67,6 +67,7 @@ def config_schema() -> dict[str, Any]:
     options = said_of(Panel, OpenAIClient, Judge) | _JUDGE
     judge["properties"] = {name: options.get(name, {}) for name in JUDGE_FIELDS}
     judge["additionalProperties"] = False
+    properties["judge"]["anyOf"].append({"type": "string", "description": "its model"})
     services = {kind.__name__: schema_of(kind) for kind in SERVICES.values()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -81,10 +82,13 @@ def _retriever() -> dict[str, Any]:
     """A retriever, how it is asked, and the forms of servers and programs."""
     schema = schema_of(RetrieverConfig, BESIDE)
     schema["properties"] |= schema_of(Asking, GIVEN_BY_US)["properties"]
-    short = [{"type": "array", "items": {"type": "string"}, "minItems": 1}]
+    short: dict[str, Any] = {
+        "http": {"type": "string"},
+        "command": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+    }
     for key, kind in SERVICES.items():
         forms = [{"$ref": f"#/$defs/{kind.__name__}"}, {"type": "null"}]
-        schema["properties"][key]["anyOf"] = [*forms, *(short if key == "command" else [])]
+        schema["properties"][key]["anyOf"] = [*forms, short[key]]
     return schema
 
 

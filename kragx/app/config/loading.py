@@ -137,6 +137,8 @@ def parse_config(
     # What is not set is said, and stays as it is written: empty texts would break other rules.
     raw = fill(raw, folder, "", unset, late=not trust, keep=must_be_set)
     # Before `semantic`, which makes matchers and judges of these specs to check them.
+    if isinstance(model := raw.get("judge"), str):
+        raw["judge"] = {"model": model}
     specs = [*match_specs(raw).values(), raw.get("facts_match"), raw.get("relevance_match")]
     for judge in _judges_in([{"judge": raw.get("judge")}, *specs]):
         judge.update(_with_paths(judge, raw.get("dataset"), folder))

@@ -49,20 +49,23 @@ def files_of(retrievers: Mapping[str, RetrieverConfig]) -> dict[str, list[str]]:
 
 def source_of(value: str) -> str:
     """Which key a retriever that is written as a mere text means."""
+    if value.startswith(("http://", "https://")):
+        return "http"
     return "class" if is_import_path(import_path("retrievers", value)) else "results"
 
 
 SERVICES: dict[str, type] = {"http": HttpRetriever, "command": CommandRetriever}
 """What is asked by its fields, which a config gives, by its key there."""
 
+SHORT = {"http": "url", "command": "command"}
+"""The field of each that may stand there alone."""
+
 
 def _service(key: str) -> Any:
     """Reads the fields of a server or program; whether it is there shows when it is made."""
 
     def read(value: Any) -> dict[str, Any]:
-        if key == "command" and isinstance(value, list):
-            value = {"command": value}
-        options = what_is_said(value)
+        options = what_is_said(value if isinstance(value, Mapping) else {SHORT[key]: value})
         if errors := mistakes_in(SERVICES[key], options):
             raise MistakesError(errors)  # by its path: a single one may be of `command`
         return {**plain_defaults(SERVICES[key]), **options}

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from kragx.app.config.retrievers import source_of
+from kragx.app.config.retrievers import SHORT, source_of
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.ground.errors import UsageError, shorten
 from kragx.ground.plugins import FromVariable, each_text, variables, with_variables
@@ -62,14 +62,20 @@ def _long_form(value: Any, parents: Sequence[str]) -> Any:
         case (None, *_):
             return {}
         case (str(), "match" | "facts_match" | "relevance_match") | (str(), "matchers", _):
-            return {"method": value}
+            key = "method"
         case (str(), "dataset"):
-            return {"path": value}
+            key = "path"
+        case (str(), "judge"):
+            key = "model"
         case (str(), "judge", "examples"):
-            return {"labels": value}
+            key = "labels"
         case (str(), "retrievers", _):
-            return {source_of(value): value}
-    return value
+            key = source_of(value)
+        case (str() | list(), "retrievers", _, "http" | "command"):
+            key = SHORT[parents[-1]]
+        case _:
+            return value
+    return {key: value}
 
 
 FACTS, RELEVANCE = "", " "

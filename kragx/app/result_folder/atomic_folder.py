@@ -109,21 +109,22 @@ def check_files(
     Raises:
         DataError: with the names of those that are missing, and of those that are others.
     """
-    problems: dict[str, list[str]] = {"missing": [], "changed since": []}
+    missing, changed = list[str](), list[str]()
     for name, entry in manifest.items():
         if name.endswith(FOR_PEOPLE) if names is None else name not in names:
             continue
         if not (path := inside(folder, folder / name, trust=trust)).is_file():
-            problems["missing"].append(name)
+            missing.append(name)
         elif path.stat().st_size != entry["size"] or _entry(path) != entry:
-            problems["changed since"].append(name)
-    texts = [f"{problem}: {listed(group)}" for problem, group in problems.items() if group]
+            changed.append(name)
+    problems = {message("not there"): missing, message("changed since"): changed}
+    texts = [joined(": ", [text, listed(group)]) for text, group in problems.items() if group]
     if texts:
         raise DataError(
             "{folder}: not as kragx run has written it ({names})",
             remedy="put back what it was, or let kragx run write it anew",
             folder=folder,
-            names="; ".join(texts),
+            names=joined("; ", texts),
         )
 
 

@@ -20,7 +20,14 @@ from weakref import finalize
 from kragx.data import Doc
 from kragx.evaluation.answers import QUOTED, AnswerPaths
 from kragx.ground.errors import DataError, KragxError, RetrieverError, UsageError, shorten
-from kragx.ground.options import check_options, optional, some_seconds, texts_by_name
+from kragx.ground.options import (
+    a_path,
+    check_options,
+    is_text,
+    optional,
+    some_seconds,
+    texts_by_name,
+)
 from kragx.ground.printing import message
 from kragx.ground.secrets import Secrets
 
@@ -40,7 +47,10 @@ _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has none
 def _command(value: Any) -> Any:
     is_list = isinstance(value, Sequence) and not isinstance(value, str)
     if not is_list or not value or not all(isinstance(part, str) for part in value):
-        remedy = f"perhaps {shlex.split(value)}" if isinstance(value, str) and value else ""
+        remedy = ""
+        with suppress(ValueError):  # a quotation mark without its other one
+            if is_text(value):
+                remedy = message("perhaps you meant {name!r}?", name=shlex.split(value))
         raise UsageError(
             message("a list of texts is expected, not {value}", value=shorten(value)), remedy=remedy
         )
@@ -78,7 +88,7 @@ class CommandRetriever:
     """
 
     command: Annotated[Sequence[str], _command]
-    cwd: str | Path | None = None
+    cwd: Annotated[str | Path | None, optional(a_path)] = None
     env: Annotated[Mapping[str, str] | None, optional(texts_by_name)] = field(
         default=None, repr=False
     )

@@ -20,6 +20,7 @@ from kragx.app.config.editor_schema import config_schema
 from kragx.app.environment import load_env
 from kragx.app.pipeline import run
 from kragx.errors import ConfigError, DataError
+from kragx.ground import plugins
 from tests.docs.support import ROOT
 from tests.thoroughness import all_cases
 
@@ -75,6 +76,9 @@ def test_env_lines(line, value):
         assert os.environ["A"] == value
 
 
+URL = "http://127.0.0.1/{query}"
+
+
 @all_cases(
     ("setting", "where", "value"),
     [
@@ -86,6 +90,13 @@ def test_env_lines(line, value):
         ("retrievers.b.timeout=3", ("retrievers", "b"), {"class": "m:y", "timeout": 3}),
         ("retrievers.c.run=x.run", ("retrievers", "c"), {"results": "c.jsonl", "run": "x.run"}),
         ("matchers.loose.threshold=1", ("matchers", "loose"), {"method": "rouge2", "threshold": 1}),
+        ("judge.store=s", ("judge",), {"model": "m", "store": "s"}),
+        ("retrievers.d.http.text=t", ("retrievers", "d", "http"), {"url": URL, "text": "t"}),
+        (
+            "retrievers.e.command.cwd=.",
+            ("retrievers", "e", "command"),
+            {"command": ["s"], "cwd": "."},
+        ),
         ("facts_match.casefold=true", ("facts_match",), {"method": "text", "casefold": True}),
     ],
 )
@@ -93,7 +104,14 @@ def test_set(setting, where, value):
     """A value of the command line wins, at any depth; short forms make way."""
     raw = {
         "dataset": "g",
-        "retrievers": {"a": {"class": "m:x", "args": {"k": 1}}, "b": "m:y", "c": "c.jsonl"},
+        "retrievers": {
+            "a": {"class": "m:x", "args": {"k": 1}},
+            "b": "m:y",
+            "c": "c.jsonl",
+            "d": URL,
+            "e": {"command": ["s"]},
+        },
+        "judge": "m",
         "match": "overlap",
         "matchers": {"loose": "rouge2"},
         "facts_match": "text",
@@ -104,6 +122,15 @@ def test_set(setting, where, value):
         found = found[key]
     assert found == value
     assert raw["match"] == "overlap"
+
+
+def test_a_mere_text_is_a_server_or_a_model(written):
+    """An address is asked over HTTP, a judge is its model, and a file of code is refused."""
+    config = load(written(f"{{dataset: g, retrievers: {{a: '{URL}', b: 'mine.py:b'}}, judge: m}}"))
+    assert config.judge == {"model": "m"}
+    assert config.retrievers["a"].http["url"] == URL
+    with pytest.raises(UsageError, match=r"'mine.py:b' is a file, .* write 'mine:b'"):
+        plugins.load(config.retrievers["b"].class_)
 
 
 @all_cases("setting", ["x", "=1", "a..b=1", "metrics.9=x", "profile.x=1", "a=[1"])
@@ -129,6 +156,22 @@ def test_set_is_checked_like_the_file(written):
         ("retrievers: {a: {class: 'm:x', timeout: 0}}", "retrievers.a.timeout", "above 0"),
         ("retrievers: {a: {class: 'm:x', on_error: stp}}", "retrievers.a.on_error", "stop"),
         ("retrievers: {a: {class: 'm:x', timeot: 1}}", "retrievers.a.timeot", "'timeout'"),
+        ("retrievers: [{class: 'm:x'}]", "retrievers", "a mapping as {name: value} is expected"),
+        ("retrievers: {a: {class: 'm:x', input: {x: 1}}}", "retrievers.a.input.x", "a text"),
+        ("retrievers: {a: {command: {command: [x], cwd: 3}}}", "retrievers.a.command.cwd", "path"),
+        (
+            "retrievers: {a: {command: s --k 1}}",
+            "retrievers.a.command.command",
+            "['s', '--k', '1']",
+        ),
+        ("""retrievers: {a: {command: "s 'x"}}""", "retrievers.a.command.command", "a list"),
+        (
+            "retrievers: {a: localhost:80/search, b: {http: [1]}}",
+            "retrievers.b.http.url",
+            "http://",
+        ),
+        ("judge: {client: 'm:x', args: x}", "judge.args", "a mapping"),
+        ("judge: [x]", "judge", "a mapping"),
         ("facts_match: overlp", "facts_match", "'overlap'"),
         ("{match: id, metrics: [context_completeness@5]}", "facts_match", "facts_match: text"),
         (
@@ -171,6 +214,8 @@ def test_schema_accepts_the_configs(name):
         "dataset: g\nretrievers: {a: r}\nmatch: {method: rouge2, grid: {threshold: [0.4, 0.6]}}",
         "dataset: g\nretrievers: {a: {class: 'm:x', args: {grid: {k: [5, 10]}}}}\n"
         "tuning: {max_settings: 20}",
+        f"dataset: g\nretrievers: {{a: {{http: '{URL}'}}, b: '{URL}', c: {{command: [s]}}}}\n"
+        "judge: m",
     ],
 )
 def test_schema_accepts_short_forms(text):

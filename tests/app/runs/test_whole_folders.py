@@ -164,8 +164,8 @@ def test_a_page_is_replaced_by_the_page_of_the_next_run(ran, kragx):
     ("change", "name"),
     some(
         [
-            ("missing", "config.yaml"),
-            ("missing", "results/a.jsonl"),
+            ("not there", "config.yaml"),
+            ("not there", "results/a.jsonl"),
             ("changed since", "gold.jsonl"),
             ("changed since", "report.json"),
         ],
@@ -175,7 +175,7 @@ def test_a_page_is_replaced_by_the_page_of_the_next_run(ran, kragx):
 def test_a_folder_that_does_not_fit_its_manifest(ran, kragx, name, change):
     """Whatever reads folders refuses one in which a file is missing, or another one than it was."""
     out = ran()
-    if change == "missing":
+    if change == "not there":
         (out / name).unlink()
     else:
         text = (out / name).read_text(encoding="utf-8")
@@ -191,6 +191,8 @@ def test_a_folder_that_does_not_fit_its_manifest(ran, kragx, name, change):
         assert outcome.code == 3, command
         said = f"out: not as kragx run has written it ({change}: {name}); put back"
         assert said in outcome.err
+    korean = {"not there": "없는 파일", "changed since": "그 뒤 바뀐 파일"}[change]
+    assert f"({korean}: {name})" in kragx("--language", "ko", "report", "out").err
     assert kragx("run", "run.yaml").code == 0
     assert kragx("report", "out").code == 0
 

@@ -240,7 +240,10 @@ def test_closed_twice_and_asked_again(perl):
 @all_cases(
     ("options", "problem"),
     [
-        ({"command": "./search --k 10"}, r"command: a list of texts.*perhaps \['./search', '--k"),
+        (
+            {"command": "./search --k 10"},
+            r"command: a list of texts.*perhaps you meant \['./search', '--k",
+        ),
         ({"command": []}, "command: a list of texts is expected"),
         ({"command": ["no-such-program-here"]}, "command: there is no program no-such-program"),
         ({"command": ["./gone"]}, "command: there is no program .*/gone"),

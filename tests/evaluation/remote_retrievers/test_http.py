@@ -274,7 +274,7 @@ def test_secrets_are_not_told():
         ({"retries": -1}, "retries: -1 is not a whole number from 0 to 20"),
         ({"method": "DELETE"}, "method: unknown value 'DELETE'"),
         ({"method": "GET"}, "json: GET sends no body; use params, or POST"),
-        ({"headers": ["a"]}, "headers: a mapping is expected"),
+        ({"headers": ["a"]}, "headers: a mapping as {name: value} is expected"),
     ],
 )
 def test_wrong_options(options, problem):

@@ -105,3 +105,18 @@ def test_the_verdict_stays_within_its_card(opened, several):
     for part in page.locator(".figure-number > *").all():
         box = part.bounding_box()
         assert box["x"] + box["width"] <= card["x"] + card["width"]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_letter_of_a_figure_leaves_its_drawing(opened, several, width):
+    """Values beside the dots, names and ticks are whole."""
+    page = opened(path=several, width=width)
+    outside = page.eval_on_selector_all(
+        "figure svg[role=img] text",
+        """all => all.filter((text) => {
+            const own = text.getBoundingClientRect();
+            const room = text.closest("svg").getBoundingClientRect();
+            return own.right > room.right + 1 || own.left < room.left - 1;
+        }).map((text) => text.textContent)""",
+    )
+    assert outside == []

@@ -38,7 +38,7 @@ function metricsFigure() {
   const retrievers = pictured();
   const shares = shownMetrics().filter((each) => each.share && retrievers.some((retriever) => mean(retriever, each) !== null)).slice(0, 12);
   if (!shares.length) return null;
-  const width = 340, left = 128, right = 44, rowHeight = 19, top = 8, height = top + retrievers.length * rowHeight + 20;
+  const width = 340, left = 128, right = 54, rowHeight = 19, top = 8, height = top + retrievers.length * rowHeight + 20;
   const metricPanel = (each) => {
     // Credited document by document, as other tools do it, a value may be above 1.
     const most = Math.max(1, ...retrievers.map((retriever) => estimate(retriever, each).high ?? mean(retriever, each) ?? 0));
@@ -115,7 +115,7 @@ function spread(ends, lowest, apart = 15) {
 
 function scoresFigure() {
   const retrievers = pictured().filter((retriever) => cell(retriever).histogram);
-  if (!retrievers.length) return figure("figure-scores", t("figScores"), t(match().pool ? "figScoresPool" : "figScoresNone"));
+  if (!retrievers.length) return null; // a matcher that says yes or no, or grades of a pool
   const most = Math.max(...retrievers.flatMap((retriever) => [...cell(retriever).histogram.counts, cell(retriever).histogram.nothing]));
   if (!most) return null; // no gold
   const width = 300, height = 118, left = 12, right = width - 12, top = 22, bottom = height - 24, gap = 34;
@@ -146,7 +146,7 @@ function scoresFigure() {
 
 function timesFigure() {
   const retrievers = pictured().filter((retriever) => cell(retriever).times);
-  if (!retrievers.length) return figure("figure-times", t("figTimes"), t("figTimesNone"));
+  if (!retrievers.length) return null;
   const width = narrow() ? 350 : 560, left = narrow() ? 118 : 140, right = width - (narrow() ? 62 : 70), rowHeight = 30, top = 10;
   const height = top + retrievers.length * rowHeight + 28, log = (seconds) => Math.log10(Math.max(1e-6, seconds));
   const all = retrievers.map((retriever) => cell(retriever).times);

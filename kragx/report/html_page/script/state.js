@@ -37,8 +37,6 @@ const present = () => [...data.retrievers.keys()].filter(cell);
 
 /** On how many questions a retriever failed; null where it did not. */
 const failuresOf = (retriever) => (standing()?.failures || []).find(({ retriever: failed }) => failed === retrieverName(retriever)) ?? null;
-/** Whether it did not fail, but found nothing for any question. */
-const isNothing = ({ nothing, n_failed: n, n_queries: all, max_failed: most }) => nothing && n <= most * all;
 const isCompared = (retriever) => failuresOf(retriever)?.tolerated !== false;
 
 /** The retrievers whose failures are no more than is tolerated: others are no result. */
