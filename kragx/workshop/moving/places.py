@@ -7,8 +7,7 @@ which chunks hold it, from where they begin and end. Letters are counted in a bl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from heapq import nlargest
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -27,7 +26,6 @@ PUT_IN = 16
 
 _FINE = 8  # letters in a row by which the two are laid beside each other
 _DIAGONALS = 48
-_MOST_RUNS = 1000
 _JUMP = 32  # letters that what follows must have more than, to be of the text as well
 
 
@@ -53,15 +51,17 @@ class LetterRun(NamedTuple):
         """Where in it the letter behind the last one is."""
         return self.last + self.shift
 
+    def within(self, first: int, last: int) -> LetterRun:
+        """What of it is in a stretch of the gold text's letters; it may be nothing."""
+        return LetterRun(max(self.first, first), min(self.last, last), self.shift)
+
 
 def align(
     probe: GoldProbe, block: Block, bounds: tuple[int, int], shifts: tuple[int, int]
 ) -> list[LetterRun]:
     """The runs of letters that a gold text and a part of the corpus share, in the order of both.
 
-    They are those of the most letters, for the least put in between: letters put into the gold text
-    cost as many, `_JUMP` at the most. Text that stands in many places, as a banner does, counts
-    only beside what is there.
+    Text that stands in many places, as a banner does, counts only beside what is there.
 
     Args:
         probe: the gold text.
@@ -69,11 +69,33 @@ def align(
         bounds: the part of its stream that is looked at.
         shifts: the least and the most letter of it where the probe may begin.
     """
-    equal = _equal_letters(probe, block, bounds, shifts)
-    runs = nlargest(_MOST_RUNS, equal, key=lambda run: run.last - run.first)
+    equal = [*_equal_letters(probe, block, bounds, shifts)]
+    chunks = block.chunks(max(0, shifts[0]), shifts[1] + len(probe.codes))
+    of_chunks = _joined(run for chunk in chunks for run in _of_chunk(equal, chunk))
+    # None has letters of the gold text and of what is around it.
+    sides = [(0, probe.low), (probe.low, probe.high), (probe.high, len(probe.codes))]
+    parts = (run.within(*side) for run in of_chunks for side in sides)
+    aligned = _best_chain(sorted(run for run in parts if run.first < run.last), probe)
+    near = [abs(run.shift - after.shift) <= PUT_IN for run, after in pairwise(aligned)]
+    beside = [
+        run
+        for run, *are_near in zip(aligned, [False, *near], [*near, False])
+        if any(are_near) or probe.is_own(run.first, run.last)
+    ]
+    return beside or aligned[:1]
+
+
+def _best_chain(runs: Sequence[LetterRun], probe: GoldProbe) -> list[LetterRun]:
+    """Runs in the order of both texts: those of the most letters, for the least put in between.
+
+    Letters put into the gold text cost as many, `_JUMP` at the most.
+    """
     chains: list[tuple[float, list[LetterRun]]] = []
-    for run in sorted(runs):
-        best: tuple[float, list[LetterRun]] = (run.last - run.first, [run])
+    for run in runs:
+        # What may as well be of what is around the text is that.
+        is_inside = probe.low <= run.first < probe.high
+        penalty = 0.5 if is_inside and not probe.is_own(run.first, run.last) else 0.0
+        best = (run.last - run.first - penalty, [run])
         for worth, chain in chains:
             before = chain[-1]
             # Not before the run ahead of it ends, neither in the gold text nor in the corpus.
@@ -82,18 +104,13 @@ def align(
                 continue
             away = abs(run.shift - before.shift)
             cost = away / PUT_IN if away <= PUT_IN else min(away, _JUMP)
-            total = worth + run.last - first - (cost if probe.low < first < probe.high else 0)
-            if total > best[0]:
+            total = worth + run.last - first - penalty
+            total -= cost if probe.low < first < probe.high else 0.0
+            # Of equal ones the later: a text that was put in is not the one that stood there.
+            if total >= best[0]:
                 best = (total, [*chain, run._replace(first=first)])
         chains.append(best)
-    aligned = max(chains, key=lambda chain: chain[0], default=(0.0, []))[1]
-    near = [abs(run.shift - after.shift) <= PUT_IN for run, after in pairwise(aligned)]
-    beside = [
-        run
-        for run, *are_near in zip(aligned, [False, *near], [*near, False])
-        if any(are_near) or probe.step * len(probe.unique_in(run.first, run.last)) >= FEWEST
-    ]
-    return beside or aligned[:1]
+    return max(chains, key=lambda chain: chain[0], default=(0.0, []))[1]
 
 
 def _equal_letters(
@@ -112,17 +129,47 @@ def _equal_letters(
     diagonals = places - STEP * order[ranges(first, times)]
     inside = (diagonals >= shifts[0]) & (diagonals <= shifts[1])
     diagonals, support = np.unique(diagonals[inside], return_counts=True)
-    # None has letters of the gold text and of what is around it: where these end another may begin.
-    sides = [(0, probe.low), (probe.low, probe.high), (probe.high, len(codes))]
     for diagonal in diagonals[np.argsort(-support, kind="stable")[:_DIAGONALS]].tolist():
         low, high = max(0, begin - diagonal), min(len(codes), end - diagonal)
         equal = codes[low:high] == corpus[low + diagonal : high + diagonal]
         # Where letters begin to be the same, and where they end, by turns.
         changes = low + np.flatnonzero(np.diff(equal, prepend=False, append=False))
         for a, b in changes.reshape(-1, 2).tolist():
-            for side, end_of_side in sides if b - a >= LEAST else ():
-                if a < end_of_side and side < b:
-                    yield LetterRun(max(a, side), min(b, end_of_side), diagonal)
+            if b - a >= LEAST:
+                yield LetterRun(a, b, diagonal)
+
+
+def _of_chunk(runs: Sequence[LetterRun], chunk: Chunk) -> list[LetterRun]:
+    """What of runs is in a chunk, each without the letters that are in a longer one.
+
+    A chunk is of one document: where the next one begins as the gold text ends, the letters there
+    are those of what is behind it.
+    """
+    inside = (run.within(chunk.begin - run.shift, chunk.end - run.shift) for run in runs)
+    longer: list[LetterRun] = []
+    for run in sorted(inside, key=lambda run: (run.first - run.last, run)):
+        first, last, shift = run
+        for other_run in longer:
+            if other_run.last - other_run.first == run.last - run.first:
+                continue
+            if other_run.place <= first + shift:
+                first = max(first, other_run.end - shift)
+            else:
+                last = min(last, other_run.place - shift)
+        if last - first >= max(1, min(2, run.last - run.first)):
+            longer.append(LetterRun(first, last, shift))
+    return longer
+
+
+def _joined(runs: Iterable[LetterRun]) -> list[LetterRun]:
+    """Runs, those that follow on one another, or overlap, as one."""
+    joined: list[LetterRun] = []
+    for run in sorted(set(runs), key=lambda run: (run.shift, run)):
+        if not joined or run.shift != joined[-1].shift or run.first > joined[-1].last:
+            joined.append(run)
+        else:
+            joined[-1] = joined[-1]._replace(last=max(run.last, joined[-1].last))
+    return joined
 
 
 class Piece(NamedTuple):

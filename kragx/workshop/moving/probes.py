@@ -81,6 +81,10 @@ class GoldProbe:
         """The letters from which on a gram stands once, and within a stretch of its letters."""
         return self.unique[slice(*np.searchsorted(self.unique, [first, last - GRAM + 1]))]
 
+    def is_own(self, first: int, last: int) -> bool:
+        """Whether letters, from one to another, are hardly those of another text."""
+        return self.step * len(self.unique_in(first, last)) >= FEWEST
+
 
 def key_of(doc: Doc) -> str:
     """The id by which a chunk is known, whatever Unicode form it is written in."""
