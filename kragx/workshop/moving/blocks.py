@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data import Doc
-from kragx.data.lists import Ints
+from kragx.data.lists import Bools, Ints
 from kragx.workshop.folder.places import origin_of
 
 Codes = NDArray[np.uint32]
 Hashes = NDArray[np.uint64]
-Bools = NDArray[np.bool_]
+
 Characters = NDArray[np.int32]
 
 GRAM = 16
@@ -104,10 +104,7 @@ def as_string(codes: Codes) -> str:
 
 
 def grams(codes: Codes, size: int = GRAM) -> Hashes:
-    """For each letter the hash of it and those after it, `size` (a power of 2) in all.
-
-    Those of the last letters, behind which fewer follow, mean nothing.
-    """
+    """The hashes of all letters in a row, `size` (a power of 2) at a time."""
     hashes = codes.astype(np.uint64) + np.uint64(1)
     base, step = _BASE, 1
     # Hashes of twice as many letters are made of two neighbours, so 16 letters take four rounds.
@@ -117,12 +114,8 @@ def grams(codes: Codes, size: int = GRAM) -> Hashes:
         hashes, base, step = longer, base * base % (1 << 64), 2 * step
     hashes ^= hashes >> np.uint64(32)
     hashes *= _MIX
-    return hashes ^ (hashes >> np.uint64(29))
-
-
-def whole_grams(codes: Codes, size: int = GRAM) -> Hashes:
-    """The hashes of the grams of one text, without those of its last letters."""
-    return grams(codes, size)[: max(0, len(codes) - size + 1)]
+    # Behind the last letters fewer follow.
+    return (hashes ^ (hashes >> np.uint64(29)))[: max(0, len(codes) - size + 1)]
 
 
 class GramCounts:
@@ -167,6 +160,29 @@ MARGIN = 1 << 15
 """Characters before and behind them that are known as well: more than most gold texts have."""
 
 
+class Chunk(NamedTuple):
+    """A chunk in which gold may stand, and where in a block's stream it begins and ends."""
+
+    doc: Doc
+    begin: int
+    end: int
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return str(self.doc.id)
+
+    @property
+    def text(self) -> str:
+        """Its text."""
+        return self.doc.text or ""
+
+    def characters(self, *places: int) -> list[int]:
+        """Its characters where some letters stand."""
+        positions = letters([self.text]).place
+        return [int(positions[min(place - self.begin, len(positions) - 1)]) for place in places]
+
+
 @dataclass(frozen=True)
 class Block:
     """Neighbouring chunks; of the first and the last few only the text is of use.
@@ -175,9 +191,9 @@ class Block:
         docs: a row each.
         interior: the rows that are this block's alone.
         stream: the letters of the text that they were cut from: overlaps stand there once.
-        row, end: where in it each row begins and ends.
-        fresh: where in it the letters begin that a row has not in common with the row before, and
-            where the stream ends.
+        begins: where in it each row begins.
+        ends: where in it each row ends, after a 0: a row's letters that are not in the row before
+            as well begin where that one ends.
         bounds: where in it sources begin, and where the last one ends.
         hashes: of the grams of the stream; 0 where one would reach from source to source.
     """
@@ -185,21 +201,24 @@ class Block:
     docs: list[Doc]
     interior: range
     stream: Codes
-    row: Ints
-    end: Ints
-    fresh: Ints
+    begins: Ints
+    ends: Ints
     bounds: Ints
     hashes: Hashes
 
     @property
     def interior_letters(self) -> slice:
         """What of the stream stands in the own rows, and not in the row before as well."""
-        return slice(*self.fresh[[self.interior.start, self.interior.stop]].tolist())
+        return slice(*self.ends[[self.interior.start, self.interior.stop]].tolist())
 
-    def rows(self, begin: int, end: int) -> range:
-        """The rows that have some of a stretch of the stream."""
-        first, last = np.searchsorted(self.end, begin, side="right"), np.searchsorted(self.row, end)
-        return range(int(first), int(last))
+    def chunks(self, begin: int, end: int) -> list[Chunk]:
+        """Those that have some of a stretch of the stream."""
+        first = int(np.searchsorted(self.ends[1:], begin, side="right"))
+        last = int(np.searchsorted(self.begins, end))
+        return [
+            Chunk(self.docs[row], int(self.begins[row]), int(self.ends[row + 1]))
+            for row in range(first, last)
+        ]
 
     def source(self, place: int) -> tuple[int, int]:
         """Where the source begins and ends that a letter of the stream is of."""
@@ -247,14 +266,14 @@ def _block(docs: list[Doc], interior: range, banners: set[str]) -> Block:
     texts = [string[first:last] for first, last in pairwise(start.tolist())]
     follows = np.array([False, *(before == after for before, after in pairwise(sources))])
     overlap = np.array(_overlaps(texts, follows, banners), np.int64)
-    sizes, row = np.diff(start), start[:-1] - np.cumsum(overlap)
+    sizes = np.diff(start)
     number = np.arange(len(codes)) - np.repeat(start[:-1], sizes)
     stream = codes[number >= np.repeat(overlap, sizes)]
-    fresh = np.append(row + overlap, len(stream))
-    bounds, hashes = fresh[~np.append(follows, False)], grams(stream)
+    ends = np.cumsum([0, *(sizes - overlap)])
+    bounds, hashes = ends[~np.append(follows, False)], grams(stream)
     for bound in bounds.tolist():
         hashes[max(0, bound - GRAM + 1) : bound] = 0
-    return Block(docs, interior, stream, row, row + sizes, fresh, bounds, hashes)
+    return Block(docs, interior, stream, ends[1:] - sizes, ends, bounds, hashes)
 
 
 def _overlaps(texts: Sequence[str], follows: Iterable[bool], banners: set[str]) -> list[int]:

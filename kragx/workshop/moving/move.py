@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -29,67 +29,21 @@ from kragx.ground.printing import (
     visible,
     warning,
 )
-from kragx.workshop.moving.choosing import MoveOption, Verdict
-from kragx.workshop.moving.probes import probes_of
-from kragx.workshop.moving.rebuild import finished, forbidden_docs, forbidden_moved, rebuilt
-from kragx.workshop.moving.search import search
-
-MEANING: Mapping[Verdict, str] = {
-    "same": message("the chunk has the same id and the same text"),
-    "moved": message("in a chunk of about its size"),
-    "merged": message("inside a larger chunk"),
-    "split": message("over several chunks, which are an and now"),
-    "unsure": message("may be in several places: for a person"),
-    "lost": message("no chunk has it: for a person"),
-}
+from kragx.workshop.moving.blocks import GRAM, MARGIN, GramCounts, blocks
+from kragx.workshop.moving.choosing import (
+    MEANING,
+    GoldPart,
+    Moved,
+    Placed,
+    choose,
+    left_open,
+)
+from kragx.workshop.moving.places import Place, align
+from kragx.workshop.moving.probes import GoldProbe, Index, content, key_of, probes_of
+from kragx.workshop.moving.rebuild import forbidden_docs, forbidden_moved, rebuilt
 
 _SHOWN = 5
-
-
-@dataclass(frozen=True)
-class Placed:
-    """A chunk of the new corpus that holds gold, or a part of it.
-
-    Attributes:
-        id: of the chunk.
-        share: of the gold text's letters; the shares of a split text add up to 1.
-        alternatives: other chunks that hold the same.
-    """
-
-    id: str
-    share: float
-    alternatives: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Moved:
-    """What became of a gold item, or of one of its alternatives.
-
-    Attributes:
-        query: the id of its query.
-        field: which it is: ``gold[0].alternatives[1]``.
-        id, grade: as they were.
-        verdict: one of `MEANING`.
-        places: where it is; of one that is unsure or lost, where it may be, most of it first.
-        edited: the share of its words that are not there as they were; None if that is unknown.
-        reason: why nobody knows where it is.
-        text: its text, where nobody knows that.
-    """
-
-    query: str
-    field: str
-    id: str | None
-    grade: float
-    verdict: Verdict
-    places: tuple[Placed, ...]
-    edited: float | None
-    reason: str = ""
-    text: str | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it is left to a person."""
-        return self.verdict in ("unsure", "lost")
+_CROWD = 256  # places that are looked at for one gold text
 
 
 @dataclass(frozen=True)
@@ -228,7 +182,7 @@ def move(gold: object, old: object, new: object) -> Move:
     probes, gram_counts = probes_of([*docs.values()], documents(old))
     _require_texts(dataset, {probe.doc.id for probe in probes if probe.text is None}, old)
     options, n_chunks = search(probes, gram_counts, documents(new))
-    option_of = dict(zip(docs, map(finished, options)))
+    option_of = dict(zip(docs, options))
     queries: list[Query] = []
     items: list[Moved] = []
     for query in dataset:
@@ -240,8 +194,9 @@ def move(gold: object, old: object, new: object) -> Move:
         banned = query.forbidden and tuple(moved)
         queries.append(replace(query, gold=rebuilt(query, of_query), forbidden=banned))
         for gold_item, of_gold, of_options in zip(query.gold, named[query.id], of_query):
-            for (name, _), option in zip(of_gold, of_options):
-                items.append(_moved(query.id, name, gold_item.grade, option))
+            for (name, doc), option in zip(of_gold, of_options):
+                of_item = replace(option, query=query.id, field=name, id=doc.id)
+                items.append(replace(of_item, grade=gold_item.grade))
     relevant = [item for item in items if item.grade > 0]
     placed = {item.query for item in relevant if not item.is_open}
     return Move(
@@ -253,6 +208,56 @@ def move(gold: object, old: object, new: object) -> Move:
         items=tuple(items),
         dataset=replace(dataset, queries=tuple(queries)),
     )
+
+
+def search(
+    probes: Sequence[GoldProbe], gram_counts: GramCounts, corpus: Iterable[Doc]
+) -> tuple[list[Moved], int]:
+    """Read the corpus to which gold moves, once.
+
+    Args:
+        probes: what is looked for.
+        gram_counts: the grams of the corpus that they are of.
+        corpus: the documents of the new one.
+
+    Returns:
+        What became of each gold text, and how many chunks there are.
+    """
+    index = Index(probes, gram_counts)
+    places_of: list[list[Place]] = [[] for _ in probes]
+    n_windows = [0] * len(probes)
+    # The chunks of the new corpus that have ids of gold, and what is in them.
+    ids, contents = {key_of(probe.doc) for probe in probes}, set()
+    n_chunks = 0
+    # A place lies in one block as a whole, half as much put in and signs between its letters too.
+    margin = max(MARGIN, 3 * max((len(probe.codes) for probe in probes), default=0))
+    for block in blocks(corpus, gram_counts.banners, margin=margin):
+        n_chunks += len(block.interior)
+        for doc in block.docs[block.interior.start : block.interior.stop]:
+            if (key := key_of(doc)) in ids:
+                contents.add((key, content(doc.text or "")))
+        for number, bounds, shifts in index.windows(block):
+            probe = probes[number]
+            n_windows[number] += 1
+            if n_windows[number] > _CROWD:
+                continue
+            runs = align(probe, block, bounds, shifts)
+            if any(run.last > probe.low and run.first < probe.high for run in runs):
+                places_of[number].append(Place(probe, runs, block))
+    options: list[Moved] = []
+    for number, probe in enumerate(probes):
+        places, places_of[number] = places_of[number], []  # forgotten, as they are large
+        is_common = len(probe.codes) >= GRAM and not index.n_grams[number]
+        if probe.text is None:
+            reason = message("the corpus that it is of does not have it")
+            options.append(left_open(probe.before, reason, verdict="lost"))
+        elif (key_of(probe.doc), probe.chunk) in contents:
+            same = Placed(str(probe.doc.id), 1.0)
+            options.append(Moved(probe.before, [GoldPart([probe.doc])], "same", (same,), 0.0))
+        else:
+            is_crowded = bool(is_common or n_windows[number] > _CROWD)
+            options.append(choose(probe, places, is_crowded=is_crowded))
+    return options, n_chunks
 
 
 def _key(doc: Doc) -> tuple[str | None, str | None, str]:
@@ -281,27 +286,3 @@ def _require_texts(dataset: GoldDataset, without: Collection[str | None], old: o
             "gold moves from the corpus that its ids are of: name that one, or take them out"
         )
         raise DataError(lacking.error("").problem, field="gold", remedy=remedy)
-
-
-def _moved(query: str, name: str, grade: float, option: MoveOption) -> Moved:
-    doc = option.probe.doc
-    if option.is_open:
-        places = [Placed(chunk, round(share, 4)) for chunk, share in option.candidates.items()]
-    elif option.verdict == "same":
-        places = [Placed(str(doc.id), 1.0)]
-    else:
-        places = []
-        for piece in option.pieces:
-            first, *rest = dict.fromkeys(chunk.id for chunk in piece.chunks)
-            places.append(Placed(first, round(piece.share, 4), tuple(rest)))
-    return Moved(
-        query,
-        name,
-        doc.id,
-        grade,
-        option.verdict,
-        tuple(places),
-        None if option.edited is None else round(option.edited, 4),
-        option.reason,
-        option.probe.text if option.is_open else None,
-    )

@@ -1,64 +1,195 @@
 """A place where a gold text may be: a stretch of the new corpus's text, whatever its chunks are.
 
-Where its first and its last letter stand follows from the letters that are as they were, in it and
-around it; which chunks hold it, from where they begin and end. Letters are counted in a block.
+Letters that a gold text and the new corpus share are put together in the order of both. Where the
+text's first and last letter stand follows from those that are as they were, in it and around it;
+which chunks hold it, from where they begin and end. Letters are counted in a block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from kragx.data import Doc
-from kragx.data.lists import Ints
+from kragx.data.lists import Bools, Ints, ranges
 from kragx.workshop.folder.places import origin_of
-from kragx.workshop.moving.alignment import PUT_IN, LetterRun
-from kragx.workshop.moving.blocks import GRAM, Block, Bools, letters
-from kragx.workshop.moving.probes import FEWEST, GoldProbe
+from kragx.workshop.moving.blocks import GRAM, Block, Chunk, grams
+from kragx.workshop.moving.probes import FEWEST, STEP, GoldProbe
+
+LEAST = 5
+"""Letters in a row that count as the same beside longer ones."""
+
+PUT_IN = 16
+"""Letters of a word; more is a sentence of its own."""
+
+_FINE = 8  # letters in a row by which the two are laid beside each other
+_DIAGONALS = 48
+_JUMP = 32  # letters that what follows must have more than, to be of the text as well
 
 
-class Chunk(NamedTuple):
-    """A chunk in which gold may stand, and where it begins and ends."""
+class LetterRun(NamedTuple):
+    """Letters in a row that a gold text, with what is around it, and the new corpus share.
 
-    doc: Doc
-    begin: int
-    end: int
+    Attributes:
+        first, last: in the gold text's letters.
+        shift: where in those of the corpus the gold text's would begin.
+    """
+
+    first: int
+    last: int
+    shift: int
 
     @property
-    def id(self) -> str:
-        """Its id."""
-        return str(self.doc.id)
+    def place(self) -> int:
+        """Where in the corpus its first letter is."""
+        return self.first + self.shift
 
     @property
-    def text(self) -> str:
-        """Its text."""
-        return self.doc.text or ""
+    def end(self) -> int:
+        """Where in it the letter behind the last one is."""
+        return self.last + self.shift
 
-    def characters(self, *places: int) -> list[int]:
-        """Its characters where some letters stand."""
-        positions = letters([self.text]).place
-        return [int(positions[min(place - self.begin, len(positions) - 1)]) for place in places]
+    def within(self, first: int, last: int) -> LetterRun:
+        """What of it is in a stretch of the gold text's letters; it may be nothing."""
+        return LetterRun(max(self.first, first), min(self.last, last), self.shift)
 
 
-@dataclass
-class Piece:
+def align(
+    probe: GoldProbe, block: Block, bounds: tuple[int, int], shifts: tuple[int, int]
+) -> list[LetterRun]:
+    """The runs of letters that a gold text and a part of the corpus share, in the order of both.
+
+    Text that stands in many places, as a banner does, counts only beside what is there.
+
+    Args:
+        probe: the gold text.
+        block: of the corpus.
+        bounds: the part of its stream that is looked at.
+        shifts: the least and the most letter of it where the probe may begin.
+    """
+    equal = [*_equal_letters(probe, block, bounds, shifts)]
+    chunks = block.chunks(max(0, shifts[0]), shifts[1] + len(probe.codes))
+    of_chunks = _joined(run for chunk in chunks for run in _of_chunk(equal, chunk))
+    # None has letters of the gold text and of what is around it.
+    sides = [(0, probe.low), (probe.low, probe.high), (probe.high, len(probe.codes))]
+    parts = (run.within(*side) for run in of_chunks for side in sides)
+    aligned = _best_chain(sorted(run for run in parts if run.first < run.last), probe)
+    near = [abs(run.shift - after.shift) <= PUT_IN for run, after in pairwise(aligned)]
+    beside = [
+        run
+        for run, *are_near in zip(aligned, [False, *near], [*near, False])
+        if any(are_near) or probe.is_own(run.first, run.last)
+    ]
+    return beside or aligned[:1]
+
+
+def _best_chain(runs: Sequence[LetterRun], probe: GoldProbe) -> list[LetterRun]:
+    """Runs in the order of both texts: those of the most letters, for the least put in between.
+
+    Letters put into the gold text cost as many, `_JUMP` at the most.
+    """
+    chains: list[tuple[float, list[LetterRun]]] = []
+    for run in runs:
+        # What may as well be of what is around the text is that.
+        is_inside = probe.low <= run.first < probe.high
+        penalty = 0.5 if is_inside and not probe.is_own(run.first, run.last) else 0.0
+        best = (run.last - run.first - penalty, [run])
+        for worth, chain in chains:
+            before = chain[-1]
+            # Not before the run ahead of it ends, neither in the gold text nor in the corpus.
+            first = max(run.first, before.last, before.end - run.shift)
+            if run.last - first < min(2, run.last - run.first):
+                continue
+            away = abs(run.shift - before.shift)
+            cost = away / PUT_IN if away <= PUT_IN else min(away, _JUMP)
+            total = worth + run.last - first - penalty
+            total -= cost if probe.low < first < probe.high else 0.0
+            # Of equal ones the later: a text that was put in is not the one that stood there.
+            if total >= best[0]:
+                best = (total, [*chain, run._replace(first=first)])
+        chains.append(best)
+    return max(chains, key=lambda chain: chain[0], default=(0.0, []))[1]
+
+
+def _equal_letters(
+    probe: GoldProbe, block: Block, bounds: tuple[int, int], shifts: tuple[int, int]
+) -> Iterator[LetterRun]:
+    """The runs on those diagonals on which the two share `_FINE` letters, the best of them."""
+    codes, corpus = probe.codes, block.stream
+    begin, end = max(bounds[0], shifts[0]), min(bounds[1], shifts[1] + len(codes))
+    of_gold, of_corpus = grams(codes, _FINE)[::STEP], grams(corpus[begin:end], _FINE)
+    order = np.argsort(of_gold, kind="stable")
+    first = np.searchsorted(of_gold, of_corpus, sorter=order)
+    # Four places of one gram at most: text that repeats itself would give as many diagonals as
+    # pairs of places.
+    times = np.minimum(np.searchsorted(of_gold, of_corpus, side="right", sorter=order) - first, 4)
+    places = begin + np.repeat(np.arange(len(of_corpus)), times)
+    diagonals = places - STEP * order[ranges(first, times)]
+    inside = (diagonals >= shifts[0]) & (diagonals <= shifts[1])
+    diagonals, support = np.unique(diagonals[inside], return_counts=True)
+    for diagonal in diagonals[np.argsort(-support, kind="stable")[:_DIAGONALS]].tolist():
+        low, high = max(0, begin - diagonal), min(len(codes), end - diagonal)
+        equal = codes[low:high] == corpus[low + diagonal : high + diagonal]
+        # Where letters begin to be the same, and where they end, by turns.
+        changes = low + np.flatnonzero(np.diff(equal, prepend=False, append=False))
+        for a, b in changes.reshape(-1, 2).tolist():
+            if b - a >= LEAST:
+                yield LetterRun(a, b, diagonal)
+
+
+def _of_chunk(runs: Sequence[LetterRun], chunk: Chunk) -> list[LetterRun]:
+    """What of runs is in a chunk, each without the letters that are in a longer one.
+
+    A chunk is of one document: where the next one begins as the gold text ends, the letters there
+    are those of what is behind it.
+    """
+    inside = (run.within(chunk.begin - run.shift, chunk.end - run.shift) for run in runs)
+    longer: list[LetterRun] = []
+    for run in sorted(inside, key=lambda run: (run.first - run.last, run)):
+        first, last, shift = run
+        for other_run in longer:
+            if other_run.last - other_run.first == run.last - run.first:
+                continue
+            if other_run.place <= first + shift:
+                first = max(first, other_run.end - shift)
+            else:
+                last = min(last, other_run.place - shift)
+        if last - first >= max(1, min(2, run.last - run.first)):
+            longer.append(LetterRun(first, last, shift))
+    return longer
+
+
+def _joined(runs: Iterable[LetterRun]) -> list[LetterRun]:
+    """Runs, those that follow on one another, or overlap, as one."""
+    joined: list[LetterRun] = []
+    for run in sorted(set(runs), key=lambda run: (run.shift, run)):
+        if not joined or run.shift != joined[-1].shift or run.first > joined[-1].last:
+            joined.append(run)
+        else:
+            joined[-1] = joined[-1]._replace(last=max(run.last, joined[-1].last))
+    return joined
+
+
+class Piece(NamedTuple):
     """A part of a gold text.
 
     Attributes:
         place: the place that it is a part of.
         chunks: those that hold it; any of them serves, the first before the others.
         low, high: the part, in the letters of the gold text.
-        share: of its letters.
     """
 
     place: Place
     chunks: list[Chunk]
     low: int
     high: int
-    share: float
+
+    @property
+    def size(self) -> int:
+        """Its letters; what was put in alone has one."""
+        return max(1, self.high - self.low)
 
     @property
     def is_edited(self) -> bool:
@@ -89,42 +220,39 @@ class Place:
     def __init__(self, probe: GoldProbe, runs: Sequence[LetterRun], block: Block) -> None:
         self.probe = probe
         low, high, n = probe.low, probe.high, len(probe.codes)
-        once = np.concatenate([probe.unique_in(run.first, run.last) for run in runs])
-        self.weight: int = probe.step * len(once)
+        self._runs = runs
+        around = self.positions_around
+        # Grams of which every letter is there, and beside the one before it.
+        is_next = np.cumsum(np.append(False, (np.diff(around) == 1) & (around[1:] > 0)))
+        once = probe.unique[is_next[probe.unique + GRAM - 1] - is_next[probe.unique] == GRAM - 1]
         # Before its text's end and behind its beginning are also those that reach over it.
-        before, behind = (
-            probe.step * int(side.sum()) >= FEWEST for side in (once < low, once > high - GRAM)
+        n_before, n_not_behind = np.searchsorted(once, [low, high - GRAM + 1]).tolist()
+        before, inside, behind = (
+            probe.step * n_once >= FEWEST
+            for n_once in (n_before, n_not_behind - n_before, len(once) - n_not_behind)
         )
+        self.weight: int = probe.step * len(once)
         self.is_framed: bool = (
             self.weight >= FEWEST and (not low or before) and (high == n or behind)
         )
-        n_inside = probe.step * int(((once >= low) & (once <= high - GRAM)).sum())
-        self.is_known: bool = self.is_framed or n_inside >= FEWEST
-        self._runs = runs
-        rows = block.rows(runs[0].place, runs[-1].end)
-        bounds = int(block.row[rows[0]]), int(block.end[rows[-1]])
-        self.begin: int = _place_of(low, self.positions_around, bounds, is_end=False)
-        end = _place_of(high, self.positions_around, bounds, is_end=True)
-        self.end: int = max(self.begin, end)
-        self.chunks: list[Chunk] = [
-            Chunk(block.docs[row], int(block.row[row]), int(block.end[row]))
-            for row in block.rows(self.begin, self.end)
-        ]
+        self.is_known: bool = self.is_framed or inside
+        self.begin, self.end = self._edges(block)
+        self.chunks: list[Chunk] = block.chunks(self.begin, self.end)
         self.share: float = float(self.equal.mean())
         self.source: str | None = origin_of(max(self.chunks, key=self.n_equal).doc)[0]
         chunk = next(chunk for chunk in self.chunks if chunk.end > self.begin)
-        first, start = probe.start, origin_of(chunk.doc)[1]
+        start = origin_of(chunk.doc)[1]
         self.is_start: bool = False
-        if first is not None and start is not None and self.source == probe.source:
-            away = abs(start + chunk.characters(self.begin)[0] - first)
+        if probe.start is not None and start is not None and self.source == probe.source:
+            away = abs(start + chunk.characters(self.begin)[0] - probe.start)
             self.is_start = bool(self.equal[0]) and away <= 1
 
     @property
     def positions_around(self) -> Ints:
         """Where in the corpus each letter of the probe is; -1 for those that are edited."""
         positions = np.full(len(self.probe.codes), -1, np.int64)
-        for run in self._runs:
-            positions[run.first : run.last] = np.arange(run.place, run.end)
+        for first, last, shift in self._runs:
+            positions[first:last] = np.arange(first, last) + shift
         return positions
 
     @property
@@ -142,15 +270,38 @@ class Place:
         positions = self.positions
         return int(((positions >= chunk.begin) & (positions < chunk.end)).sum())
 
-    def narrow(self) -> None:
-        """Leave out what is edited at its ends."""
-        positions = self.positions[self.equal]
-        self.begin, self.end = int(positions[0]), int(positions[-1]) + 1
+    def _edges(self, block: Block) -> tuple[int, int]:
+        """Where in the text of the corpus the gold text begins and ends.
+
+        Edited letters at an end go as far as what stood beside them, if no more were put in than a
+        word, which belongs to what is before it; else they are as many as they were.
+        """
+        touched = block.chunks(self._runs[0].place, self._runs[-1].end)
+        before, inside, behind = self._sides
+        n_before, n_behind = inside[0].first - self.probe.low, self.probe.high - inside[-1].last
+        begin, end = inside[0].place, inside[-1].end
+        # Letters beside it that are edited are as many as they were, as far as there are any.
+        least = min(begin, before[-1].shift + self.probe.low) if before else touched[0].begin
+        most = max(end, behind[0].shift + self.probe.high) if behind else touched[-1].end
+        if begin - least - n_before > (PUT_IN if n_before and before else 0):
+            least = begin - n_before
+        if most - end - n_behind > (PUT_IN if behind else 0):
+            most = end + n_behind
+        return least, most
+
+    @property
+    def _sides(self) -> tuple[list[LetterRun], list[LetterRun], list[LetterRun]]:
+        """The runs before the gold text, in it, and behind it."""
+        low, high = self.probe.low, self.probe.high
+        before = [run for run in self._runs if run.last <= low]
+        behind = [run for run in self._runs if run.first >= high]
+        return before, list(self._runs[len(before) : len(self._runs) - len(behind)]), behind
 
     def pieces(self) -> list[Piece]:
         """The parts of the gold text, each in the chunk that has most of what is left."""
         pieces: list[Piece] = []
-        standing, begin = self._standing(), self.begin
+        n, standing = len(self.equal), self._standing()
+        begin = self.begin
         # Chunks lie beside one another: at each letter of the corpus there is one.
         while begin < self.end:
             holding = [chunk for chunk in self.chunks if chunk.begin <= begin < chunk.end]
@@ -159,20 +310,19 @@ class Place:
             best = [chunk for chunk in holding if chunk.end >= end]
             best.sort(key=lambda chunk: chunk.end - chunk.begin)
             low, high = np.searchsorted(standing, [begin, end]).tolist()
-            pieces.append(Piece(self, best, low, high, max(high - low, 1)))
+            pieces.append(Piece(self, best, low, high))
             begin = end
         # Of a letter or two that were edited nobody knows on which side of a chunk's end they are.
-        n_few = max(2, 0.02 * len(standing))
-        return [piece for piece in pieces if piece.share > n_few or not piece.is_edited] or pieces
+        n_few = max(2, 0.02 * n)
+        return [piece for piece in pieces if piece.size > n_few or not piece.is_edited]
 
     def _standing(self) -> Ints:
         """Where each letter stands; of edited ones those that were there, as far as they go."""
-        n, equal = self.probe.high - self.probe.low, np.flatnonzero(self.equal)
-        known = np.concatenate(([-1], equal, [n]))
-        places = np.concatenate(([self.begin - 1], self.positions[equal], [self.end]))
-        before = np.repeat(np.arange(len(known)), np.diff(known, append=n))[-n:]
-        standing: Ints = places[before] + np.arange(n) - known[before]
-        return np.asarray(np.minimum(standing, places[before + 1] - 1))
+        positions, number = self.positions, np.arange(len(self.positions))
+        last = np.maximum.accumulate(np.where(self.equal, number, -1))
+        before = np.where(last < 0, self.begin - 1, positions[last])
+        behind = np.minimum.accumulate(np.where(self.equal, positions + 1, self.end)[::-1])[::-1]
+        return np.asarray(np.minimum(before + number - last, behind - 1))
 
     def may_be_beside(self, piece: Piece) -> bool:
         """Whether a part that is edited may as well be what stood beside the text.
@@ -183,42 +333,10 @@ class Place:
         """
         if not piece.is_edited:
             return False
-        around, (low, high) = self.positions_around, (self.probe.low, self.probe.high)
-        first, last = np.flatnonzero(self.equal)[[0, -1]].tolist()
-        n_before = int(around[low + first]) - self.begin
-        n_behind = self.end - int(around[low + last]) - 1
-        is_before = bool(low) and around[low - 1] >= 0
-        is_behind = high < len(around) and around[high] >= 0
-        is_before &= n_before <= first or piece.high == first
-        is_behind &= n_behind <= high - low - 1 - last or piece.low == last + 1
+        (before, inside, behind), low, high = self._sides, self.probe.low, self.probe.high
+        n_before, n_behind = inside[0].first - low, high - inside[-1].last
+        is_before = bool(before) and before[-1].last == low
+        is_behind = bool(behind) and behind[0].first == high
+        is_before &= inside[0].place - self.begin <= n_before or piece.high == n_before
+        is_behind &= self.end - inside[-1].end <= n_behind or piece.low == high - low - n_behind
         return (piece.low == 0 and not is_before) or (piece.high == high - low and not is_behind)
-
-
-def _place_of(letter: int, positions: Ints, bounds: tuple[int, int], *, is_end: bool) -> int:
-    """Where in the text of the corpus a gold text begins or ends, at a letter of the probe.
-
-    A word that was put in there belongs to what is before it, a sentence to neither side.
-
-    Args:
-        letter: the first one of the gold text, or that behind its last one.
-        positions: where each letter of the probe is; -1 for those that are edited.
-        bounds: the place cannot be outside these.
-        is_end: whether the gold text ends there.
-    """
-    equal = np.flatnonzero(positions >= 0)
-    n_before = int(np.searchsorted(equal, letter))
-    # The letter behind the last one before it that is there, and the first one from it on.
-    (begin, end), before, after = bounds, letter, letter
-    if n_before:
-        before = int(equal[n_before - 1]) + 1
-        begin = int(positions[before - 1]) + 1
-    if n_before < len(equal):
-        after = int(equal[n_before])
-        end = int(positions[after])
-    is_by_before = n_before > 0
-    if 0 < n_before < len(equal):
-        is_near = after == letter or after - letter < letter - before > PUT_IN
-        is_by_before = is_end if end - after - begin + before > PUT_IN else not is_near
-    if is_by_before:
-        return min(max(begin, end), begin + letter - before)
-    return max(min(begin, end), end - after + letter)
