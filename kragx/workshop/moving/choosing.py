@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeGuard
 import numpy as np
 
 from kragx.data import Doc, normalise
-from kragx.data.gold_diff import MOVE
+from kragx.data.gold_changes import MOVE
 from kragx.data.lists import Bools
 from kragx.data.words import unspaced
 from kragx.ground.json_values import HIDDEN
