@@ -86,7 +86,8 @@ def ids_alone(gold: GoldDataset, runs: Collection[Run]) -> bool:
     gold_has_text = any(item.text is not None for item in golds)
     if not golds or (gold_has_text and (not docs or any(doc.text is not None for doc in docs))):
         return False
-    return all(item.id is not None for item in (*golds, *docs))
+    # Where an id is looked for if no key is named (`IdMatcher`).
+    return all(item.id is not None or "id" in item.metadata for item in (*golds, *docs))
 
 
 @dataclass(frozen=True)

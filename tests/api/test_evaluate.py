@@ -519,3 +519,10 @@ def test_the_names_of_metrics():
     assert "ndcg@5" not in evaluation
     with pytest.raises(UsageError, match="metric 5: a string"):
         evaluate([["Seoul"]], [["Seoul"]], metrics=5)
+
+
+def test_ids_in_metadata_of_documents_with_texts():
+    """Gold of ids meets the ids that documents keep in their metadata, if no match is named."""
+    found = [Document("the same", metadata={"id": doc_id}) for doc_id in "ab"]
+    result = evaluate({"q1": {"b": 1}}, {"q1": found}, metrics=["mrr@5"])
+    assert (result.match_name, result["mrr@5"]) == ("id", 0.5)
