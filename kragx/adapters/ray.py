@@ -6,13 +6,14 @@ import logging
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
 from kragx.evaluation.evaluate_run import versions
-from kragx.evaluation.parts import AHEAD, Engine, Hands, Waiting, died, work_on
+from kragx.evaluation.parts import AHEAD, Engine, Hands, Waiting, work_on
 from kragx.ground.errors import UsageError, needing
 from kragx.ground.options import check_options, fitting, is_text, optional, whole
 
@@ -69,9 +70,8 @@ class Ray(Engine):
         """Within it tasks are done.
 
         Raises:
-            UsageError: there is no such cluster, or it fails; or its machines have another kragx,
-                or none.
-            WorkerError: a task's worker died again and again.
+            UsageError: there is no such cluster, or it fails, as it does without kragx.
+            BrokenExecutor: a task's worker died again and again.
         """
         ray = self.begin()
         # Ray prints what becomes of workers; the result of a command may be JSON.
@@ -81,23 +81,15 @@ class Ray(Engine):
                 task = ray.remote(num_cpus=1, max_retries=RETRIES)(_work_there)
                 limit = self.n or AHEAD * max(int(ray.cluster_resources().get("CPU", 1)), 1)
                 yield partial(task.remote, versions(), of_all), ray.get, limit
-            except ray.exceptions.RayTaskError as error:  # errors of the work come as values
-                raise UsageError(
-                    "a worker has another version of kragx, Python or numpy than this process, "
-                    "or no kragx: {reason}",
-                    field="engine.ray",
-                    remedy="numbers would differ, or fail: give every machine the same "
-                    "installation, and files under one path (a shared file system)",
-                    reason=_first_line(error),
-                ) from error
-            except ray.exceptions.RayError as error:
-                if waiting:
+            except ray.exceptions.RayError as error:  # errors of the work come as values
+                if waiting and not isinstance(error, ray.exceptions.RayTaskError):
                     remark = f" ({type(error).__name__}, {RETRIES + 1} times)"
-                    raise died(waiting[0][0], remark) from error
+                    raise BrokenExecutor(remark) from error
                 raise UsageError(
                     "the Ray cluster fails: {reason}",
                     field="engine.ray",
-                    remedy="logs are below /tmp/ray; workers=2 (--workers 2) works without Ray",
+                    remedy="every machine needs kragx; logs are below /tmp/ray; workers=2 "
+                    "(--workers 2) works without Ray",
                     reason=_first_line(error),
                 ) from error
             finally:
@@ -111,6 +103,12 @@ def _first_line(error: Exception) -> str:
 
 def _work_there(of_driver: Mapping[str, str], function: bytes, item: bytes) -> Any:
     """What an item comes to, once it is sure that this worker computes what the driver would."""
-    if of_driver != versions():
-        raise RuntimeError(f"it has {versions()}")
-    return work_on(function, item)
+    if of_driver == versions():
+        return work_on(function, item)
+    return UsageError(
+        "a worker has another version of kragx, Python or numpy than this process: {versions}",
+        field="engine.ray",
+        remedy="numbers would differ, or fail: give every machine the same installation, and files "
+        "under one path (a shared file system)",
+        versions=versions(),
+    )

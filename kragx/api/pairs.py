@@ -11,8 +11,8 @@ import numpy as np
 from kragx import matchers
 from kragx.data import Doc, Gold
 from kragx.evaluation.inputs import Texts, source_of
-from kragx.evaluation.match_source import MatchPlan, match_source, vocabulary_of
-from kragx.evaluation.parts import engine_of, match_in_parts
+from kragx.evaluation.match_source import MatchPlan, vocabulary_of
+from kragx.evaluation.parts import engine_of, match_source
 from kragx.ground.errors import UsageError
 from kragx.metrics import Profile, profile_for
 from kragx.metrics.threshold import matches
@@ -62,11 +62,7 @@ def match_pairs(
     # Whoever decides on pairs sees the questions without an answer as well.
     whole = replace(resolved, missing="empty")
     plan = MatchPlan(matcher, whole, source.texts, keep=partial(_describe_pair, texts=texts))
-    diagnostics = matchers.Diagnostics()
-    if engine is None:
-        table = match_source(source, plan, diagnostics).table
-    else:
-        table = match_in_parts(source, plan, diagnostics, engine).table
+    table = match_source(source, plan, engine).table
     null = np.array(None)  # what a judge could not say is null, not 0 and not "no match"
     for row, (ids, of_texts) in enumerate(source.stats.kept):
         scores = table.dense(row)

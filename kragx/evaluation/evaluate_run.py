@@ -36,13 +36,12 @@ from kragx.evaluation.match_source import (
     Matches,
     MatchPlan,
     itself,
-    match_source,
     match_stream,
     table_counts,
     vocabulary_of,
     vocabulary_of_runs,
 )
-from kragx.evaluation.parts import engine_of, match_in_parts
+from kragx.evaluation.parts import engine_of, match_source
 from kragx.evaluation.pools import check_whole_lists, pooled, within
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.runs import counts_of_runs
@@ -162,14 +161,11 @@ def evaluate_run(
     source.stats.golds = GoldSample() if compares_gold(matcher) else None
     engine = None if workers is None else engine_of(workers, matcher)
     criteria, plan = prepared(criteria, source, corpus, keep=engine is None)
-    diagnostics = matchers.Diagnostics()
     try:
         if matcher.judges:
-            criteria, matches = _judged(source, criteria, plan, diagnostics)
-        elif engine is None:
-            matches = match_source(source, plan, diagnostics)
+            criteria, matches = _judged(source, criteria, plan)
         else:
-            matches = match_in_parts(source, plan, diagnostics, engine)
+            matches = match_source(source, plan, engine)
     except LackingError:
         # Of a file with both the whole has to be known, which standard input is not.
         if not criteria.is_open or run is not None or str(dataset) == "-":
@@ -182,7 +178,7 @@ def evaluate_run(
     if (weights := matches.table.weights) is not None:  # which say nothing where all are alike
         weights = unequal(weights, source.dataset_name)
         matches = matches._replace(table=replace(matches.table, weights=weights))
-    return _measured(source, criteria, plan, matches, diagnostics)
+    return _measured(source, criteria, plan, matches)
 
 
 def _fitting(
@@ -246,13 +242,7 @@ def evaluation_of_runs(runs: Sequence[Evaluation]) -> Evaluation:
     return joint.measured(first.specs)
 
 
-def _measured(
-    source: Source,
-    criteria: Criteria,
-    plan: MatchPlan,
-    matches: Matches,
-    diagnostics: matchers.Diagnostics,
-) -> Evaluation:
+def _measured(source: Source, criteria: Criteria, plan: MatchPlan, matches: Matches) -> Evaluation:
     """The evaluation of a source that has passed, with its numbers."""
     (table, searches), marks, beyond = matches.on_basis, matches.forbidden, None
     # Else nothing is forbidden after all.
@@ -261,7 +251,7 @@ def _measured(
     forbidden = None if marks is None or beyond is None else marks.resolved()
     # Now, as an encoder then has read the gold with what was retrieved, in whole batches.
     sums = table_counts(table, forbidden, searches)
-    evaluation = unmeasured(source, criteria, plan, table, diagnostics, sums, beyond)
+    evaluation = unmeasured(source, criteria, plan, table, sums, beyond)
     counts, evidence = evaluation.counts, None
     if criteria.looks:
         concurrency = int(source.run.settings.get("concurrency", 1))
@@ -285,7 +275,6 @@ def unmeasured(
     criteria: Criteria,
     plan: MatchPlan,
     table: MatchTable,
-    diagnostics: matchers.Diagnostics,
     sums: Mapping[str, int],
     beyond: Beyond | None,
 ) -> Evaluation:
@@ -296,16 +285,16 @@ def unmeasured(
         criteria: by which it is.
         plan: how it was matched.
         table: its matches.
-        diagnostics: of all questions.
         sums: of the match table, or of those of all parts (`table_counts`).
         beyond: what all questions together tell of what is forbidden; None where nothing is.
 
     Raises:
         DataError: no question can match.
     """
+    diagnostics = source.stats.diagnostics
     siblings = criteria.siblings(source.stats.golds or GoldSample(), diagnostics)
     criteria.check_lost(diagnostics, sums["n_with_any_gold"])
-    counts = source.counts(sums, criteria.profile, diagnostics, table.weights)
+    counts = source.counts(sums, criteria.profile, table.weights)
     if criteria.matcher.judges:
         counts |= judging_counts(criteria.matcher, diagnostics)
     if beyond is not None:
@@ -328,9 +317,7 @@ def unmeasured(
     )
 
 
-def _judged(
-    source: Source, criteria: Criteria, plan: MatchPlan, diagnostics: matchers.Diagnostics
-) -> tuple[Criteria, Matches]:
+def _judged(source: Source, criteria: Criteria, plan: MatchPlan) -> tuple[Criteria, Matches]:
     """The matches that a judge decides, of all questions together: pooled, if there is no gold."""
     if criteria.searching is not None:
         check_whole_lists(criteria.matcher)
@@ -349,7 +336,7 @@ def _judged(
         criteria = replace(criteria, matcher=matcher.against_gold())
         return matching.match(items, criteria.matcher, diagnostics)
 
-    matches = match_stream(source.read(), source.stats, plan, diagnostics, judge)
+    matches = match_stream(source.read(), source.stats, plan, judge)
     return criteria, matches
 
 

@@ -127,6 +127,7 @@ class StreamStats:
         failures: by query id, why the retriever failed.
         hashes: of their gold; None where the whole gold set is known.
         kept: what is made of each of them, where anything is.
+        diagnostics: what the matcher noted.
         repair: has counted the surrogates that were replaced.
         golds: of their gold what is compared with each other; None where nothing is.
         searching: says which list of them metrics are about; None where nobody looks at searches.
@@ -139,6 +140,7 @@ class StreamStats:
     failures: dict[str, str] = field(default_factory=dict)
     hashes: list[bytes] | None = None
     kept: list[Any] = field(default_factory=list)
+    diagnostics: Diagnostics = field(default_factory=Diagnostics)
     repair: SurrogateRepair = field(default_factory=SurrogateRepair)
     golds: GoldSample | None = None
     searching: Searching | None = None
@@ -194,6 +196,7 @@ class StreamStats:
         """Add what is known of the questions behind these."""
         self.lines |= later.lines
         self.failures |= later.failures
+        self.diagnostics.merge(later.diagnostics)
         self.repair.surrogates += later.repair.surrogates
         for name in ("query_ids", "statuses", "seconds", "hashes", "kept"):
             if more := getattr(later, name):
@@ -319,18 +322,13 @@ class Source:
                 raise nothing_retrieved(self.reading.problems.file)
 
     def counts(
-        self,
-        sums: Mapping[str, int],
-        profile: Profile,
-        diagnostics: Diagnostics,
-        weights: Floats | None,
+        self, sums: Mapping[str, int], profile: Profile, weights: Floats | None
     ) -> dict[str, Any]:
         """What was scored and what was not, once all of it has passed.
 
         Args:
             sums: of the match table, or of those of all parts (`table_counts`).
             profile: says which queries are left out.
-            diagnostics: what the matcher noted.
             weights: (q) how many asks each query stands for; None where all weigh alike.
         """
         stats, n_with_gold = self.stats, sums["n_with_gold"]
@@ -365,7 +363,7 @@ class Source:
             "n_longer_lines": self.run.n_longer_lines,
             **({"n_by_distance": n_by_distance} if n_by_distance else {}),
             **of_kinds,
-            **diagnostics,
+            **stats.diagnostics,
             **({"first_failure": first_failure(stats.failures)} if stats.failures else {}),
             **({} if weights is None else {N_ASKS: rounded(float(weights.sum()))}),
         }

@@ -95,7 +95,6 @@ def match_stream(
     batches: Iterable[Batch],
     stats: StreamStats,
     plan: MatchPlan,
-    diagnostics: Diagnostics,
     match: Callable[[Iterable[Batch], BaseMatcher, Diagnostics], MatchTable] | None = None,
 ) -> Matches:
     """The matches of batches, which pass then: the one function that matches any.
@@ -104,9 +103,8 @@ def match_stream(
 
     Args:
         batches: as they are read.
-        stats: takes note of them.
+        stats: takes note of them, and of what the matcher notes.
         plan: what is done with them.
-        diagnostics: the matcher adds its counts here.
         match: makes the table of the batches as they are matched; None for `match_batches`.
 
     Raises:
@@ -121,24 +119,8 @@ def match_stream(
         batches = searching.watching(batches, searched, note)
     elif forbidding is not None:
         batches = forbidding.watching(batches, marks)
-    table = (match or matching.match_batches)(batches, plan.matcher, diagnostics)
+    table = (match or matching.match_batches)(batches, plan.matcher, stats.diagnostics)
     return Matches.joined([table], marks, searched)
-
-
-def match_source(source: Source, plan: MatchPlan, diagnostics: Diagnostics) -> Matches:
-    """The matches of a whole source, which has passed then.
-
-    Args:
-        source: what is evaluated.
-        plan: what is done with it.
-        diagnostics: the matcher adds its counts here.
-
-    Raises:
-        DataError: as whoever reads it; ids without texts are counted.
-    """
-    matches = match_stream(source.read(), source.stats, plan, diagnostics)
-    matching.conclude(plan.matcher, diagnostics)
-    return matches
 
 
 def judged_share(table: MatchTable) -> float | None:

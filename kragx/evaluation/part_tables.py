@@ -16,10 +16,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import PlainSerializer, PlainValidator, TypeAdapter
+from pydantic import ConfigDict, PlainSerializer, PlainValidator, TypeAdapter
 
 from kragx.data import as_corpus, is_source
 from kragx.data.forbidden import FORBIDDEN, check_cycle
@@ -31,21 +31,21 @@ from kragx.evaluation.evaluate_run import prepared, unmeasured, versions
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.evidence import facts_counts, reading_settings
 from kragx.evaluation.forbidden import Beyond, widened
-from kragx.evaluation.inputs import OF_FORBIDDEN, PROBES, Source, Texts, source_of
+from kragx.evaluation.inputs import OF_FORBIDDEN, PROBES, Source, StreamStats, Texts, source_of
 from kragx.evaluation.match_source import Matches, MatchPlan, table_counts
-from kragx.evaluation.parts import Part, PartResult, engine_of, match_part, parts_of, passing
+from kragx.evaluation.parts import Part, engine_of, match_part, parts_of, passing
 from kragx.evaluation.searching import unmatched
 from kragx.evaluation.spans import Reader
-from kragx.ground.errors import KragxError, UsageError, needing
+from kragx.ground.errors import UsageError, inside, needing
 from kragx.ground.plugins import check_arguments
 from kragx.ground.printing import joined, message, plural
 from kragx.matchers import Diagnostics, MatchItem, MatchWarning, is_built_in, matching
 from kragx.matchers.gold_siblings import GoldSample
-from kragx.matchers.items import Diagnostic
 from kragx.metrics import compute
 from kragx.metrics.engine import MetricWarning, warn_above_1
 from kragx.metrics.leaks import check_kinds
 from kragx.metrics.runs import over_parts
+from kragx.metrics.spans.reading import SpanOptions
 
 SUMMARY = "evaluation.json"
 """The file of a folder that holds its numbers, and says which tables they are of, in order."""
@@ -53,11 +53,10 @@ SUMMARY = "evaluation.json"
 TABLES = "tables"
 """The folder within, in which tables stand."""
 
-VERSION = 11
+VERSION = 12
 """Of the form of tables; a table of another one is not taken."""
 
 _LONGEST = 200  # characters of a value to slice by
-_JUDGED = ("n_judgements", "n_human", "n_distinct", "n_stored", "dialects")
 
 
 @dataclass(frozen=True)
@@ -77,12 +76,11 @@ class ScoredInParts:
     @property
     def remark(self) -> str:
         """What was written, and what stood there before."""
-        n, folder = len(self.tables), self.tables[0].parent.parent
         written = plural(
-            n,
+            len(self.tables),
             "1 table of values per query in {folder}",
             "{n} tables of values per query in {folder}",
-            folder=folder,
+            folder=self.tables[0].parent.parent,
         )
         note = message("{n} of them computed before", n=self.n_kept) if self.n_kept else ""
         return joined(", ", [written, note])
@@ -147,13 +145,10 @@ def evaluate_in_parts(
     score = partial(scored, criteria=criteria, plan=plan, folder=tables, settings=key)
     engine, parts = engine_of(workers, *deciders), parts_of(results.rows)
     work = (score(part) for part in parts) if engine is None else engine.map(score, parts)
-    total = ScoredPart(key="", stats=results.stats, diagnostics=Diagnostics())
-    are_kept = dict[str, bool]()
     is_shown = False if any(decider.judges for decider in deciders) else None  # it shows its own
-    for part in passing(results, total.diagnostics, work, message("scored parts"), is_shown):
-        total.add(part)
-        are_kept[f"{part.key}.parquet"] = part.is_kept
-    evaluation = _evaluation(total, results, criteria, plan).answered()
+    scored_parts = [*passing(results, work, message("scored parts"), is_shown)]
+    evaluation = _evaluation(scored_parts, results, criteria, plan).answered()
+    names = [*dict.fromkeys(f"{TABLES}/{part.key}.parquet" for part in scored_parts)]
     summary = {
         "retriever": evaluation.name,
         "match": evaluation.match_name,
@@ -161,27 +156,24 @@ def evaluate_in_parts(
         # Pairs are not kept, so there is nothing to decide at another threshold.
         "nearby": None,
         "failures": dict(evaluation.failures),
-        "tables": [f"{TABLES}/{name}" for name in are_kept],
+        "tables": names,
     }
     with open_text(Path(folder) / SUMMARY) as file:
         file.write(to_json(summary, indent=1))
-    paths = tuple(tables / name for name in are_kept)
-    return ScoredInParts(evaluation, paths, sum(are_kept.values()))
+    paths = tuple(tables.parent / name for name in names)
+    return ScoredInParts(evaluation, paths, sum(part.is_kept for part in scored_parts))
+
+
+_ALL_AT_ONCE = message("a judge of relevance, a pool or a panel needs all questions at once")
 
 
 def _check(criteria: Criteria) -> None:
     """Refuse what only all questions together can tell."""
-    if not criteria.matcher.uses_gold or criteria.matcher.pool is not None:
-        raise _refused(message("what a judge of relevance finds in all retrievers is one pool"))
-    if any(member.votes for member in criteria.members):
-        raise _refused(
-            message("how far the judges of a panel differ is said of all questions at once")
-        )
+    matcher = criteria.matcher
+    is_pooled = not matcher.uses_gold or matcher.pool is not None or "relevance" in criteria.reads
+    if is_pooled or any(member.votes for member in criteria.members):
+        raise _refused(_ALL_AT_ONCE)
     for spec in criteria.specs:
-        if spec.metric.from_relevance is not None:
-            raise _refused(
-                message("metric {spec!r} is judged in a pool of all questions", spec=str(spec))
-            )
         if not (spec.apart or spec.metric.from_searches is not None):
             raise _refused(
                 message("metric {spec!r} is not made of values of single questions", spec=str(spec))
@@ -193,7 +185,7 @@ def _refused(problem: str) -> UsageError:
 
 
 def _evaluation(
-    total: ScoredPart, source: Source, criteria: Criteria, plan: MatchPlan
+    parts: Sequence[ScoredPart], source: Source, criteria: Criteria, plan: MatchPlan
 ) -> Evaluation:
     """The numbers of all parts, as `evaluate` gives them.
 
@@ -202,9 +194,18 @@ def _evaluation(
             judgements are missing.
         DataError: documents take each other's place in a circle.
     """
-    sums, diagnostics, beyond = total.sums, total.diagnostics, None
-    if plan.forbidding is not None and (total.beyond.kinds or criteria.reads_forbidden):
-        beyond = total.beyond
+    sums, n_facts = Counter[str](), Counter[str]()
+    facts, of_all, readers = Diagnostics(), Beyond(), dict[SpanOptions, Reader]()
+    for part in parts:
+        sums.update(part.sums)
+        n_facts.update(part.n_facts)
+        facts.merge(part.facts)
+        of_all.merge(part.beyond)
+        for reader in part.readers:
+            readers.setdefault(reader.options, Reader(reader.options)).add(reader)
+    beyond = None
+    if plan.forbidding is not None and (of_all.kinds or criteria.reads_forbidden):
+        beyond = of_all
         check_cycle(beyond.newer)
         if beyond.are_apart:
             raise _refused(
@@ -216,15 +217,15 @@ def _evaluation(
             )
         for spec in criteria.specs:
             if spec.metric.reads_forbidden:
-                check_kinds(spec, beyond.kinds)
+                check_kinds(spec, sorted(beyond.kinds))
     else:  # nothing is forbidden after all
         for name in [name for name in sums if name.startswith((PROBES, OF_FORBIDDEN))]:
             del sums[name]
-    matching.conclude(criteria.matcher, diagnostics)
-    facts = {}
+    matching.conclude(criteria.matcher, source.stats.diagnostics)
+    judged_facts = {}
     if criteria.facts_by is not None:
-        facts = facts_counts(total.n_facts, total.facts, criteria.facts_by)
-    if total.is_open:
+        judged_facts = facts_counts(n_facts, facts, criteria.facts_by)
+    if any(part.is_open for part in parts):
         raise _refused(
             message(
                 "judgements are missing, and what they leave open is estimated from all questions "
@@ -232,23 +233,23 @@ def _evaluation(
             )
         )
     if criteria.matcher.judges and not sums["n_with_any_gold"]:
-        raise _refused(message("no question has gold, and what a judge finds relevant is one pool"))
-    for reader in total.readers:
+        raise _refused(_ALL_AT_ONCE)
+    for reader in readers.values():
         reader.warn()
-    columns = {name: np.concatenate(arrays) for name, arrays in total.values.items()}
-    of_all = columns.pop(WEIGHT)
-    weights = unequal(of_all, source.dataset_name)
-    unit = 1.0 if weights is not None else next(iter(of_all), 1.0)
+    names = dict.fromkeys(name for part in parts for name in part.values)
+    columns = {name: np.concatenate([part.values[name] for part in parts]) for name in names}
+    asks = columns.pop(WEIGHT)
+    weights = unequal(asks, source.dataset_name)
+    unit = 1.0 if weights is not None else next(iter(asks), 1.0)
     scores = [over_parts(spec, columns, sums, weights, unit) for spec in criteria.specs]
     warn_above_1(scores)
     n, n_answered = sums["n_queries"], source.stats.statuses["answered"]
     # No documents and pairs are known; of those that were answered only their number is asked.
     nothing = unmatched(np.zeros(n, np.int64), np.arange(n) < n_answered)
     table = replace(nothing, threshold=criteria.matcher.threshold, weights=weights)
-    evaluation = unmeasured(source, criteria, plan, table, diagnostics, sums, beyond)
-    readers = {reader.options: reader for reader in total.readers}
-    counts = {**evaluation.counts, **facts}
-    return replace(evaluation, counts=counts, longest=total.longest).with_scores(
+    evaluation = unmeasured(source, criteria, plan, table, sums, beyond)
+    counts, longest = {**evaluation.counts, **judged_facts}, max(part.longest for part in parts)
+    return replace(evaluation, counts=counts, longest=longest).with_scores(
         scores, reading_settings(readers, criteria.token_settings)
     )
 
@@ -256,87 +257,40 @@ def _evaluation(
 # -- one part --------------------------------------------------------------------------------------
 
 
-def _plain_diagnostics(diagnostics: Diagnostics) -> dict[str, Any]:
-    by_kind = [
-        [*key, type(value).__name__, TypeAdapter(type(value)).dump_python(value, mode="json")]
-        for key, value in diagnostics.by_kind.items()
-    ]
-    # Nothing is asked for a table that stands there.
-    judging = diagnostics.judging.kept() if "judging" in vars(diagnostics) else None
-    judged = judging and {name: getattr(judging, name) for name in _JUDGED}
-    return {"counts": dict(diagnostics), "by_kind": by_kind, "judging": judged}
-
-
-def _diagnostics_of(record: Mapping[str, Any]) -> Diagnostics:
-    diagnostics = Diagnostics(record["counts"])
-    classes: list[type[Diagnostic]] = [Diagnostic, *Diagnostic.__subclasses__()]
-    kinds = {kind.__name__: kind for kind in classes}
-    for kind, settings, name, value in record["by_kind"]:
-        diagnostics.by_kind[kind, settings] = TypeAdapter(kinds[name]).validate_python(value)
-    if (judging := record["judging"]) is not None:
-        from kragx.judging.judgement_counts import Tally
-
-        judged = {**judging, "dialects": Counter(judging["dialects"])}
-        diagnostics.judging = Tally(**{name: judged[name] for name in _JUDGED})
-    return diagnostics
-
-
-_Diagnostics = Annotated[
-    Diagnostics, PlainValidator(_diagnostics_of), PlainSerializer(_plain_diagnostics)
-]
-_Sums = Annotated[Counter[str], PlainValidator(Counter), PlainSerializer(dict)]  # floats, too
-_Columns = Annotated[dict[str, list[Any]], PlainValidator(dict.fromkeys), PlainSerializer(list)]
-
-
 @dataclass(kw_only=True)
-class ScoredPart(PartResult):
-    """What is known of some questions: those of a part, or of several.
+class ScoredPart:
+    """What was computed of the questions of a part.
 
     Of all but the columns a table has this very class as JSON; as it is read as these types alone,
     no table of a stranger's can run anything.
 
     Attributes:
         key: the name of its table, by what its values depend on.
-        facts: what the matcher of facts noted, and `n_facts`: how many there are (`Facts.n`).
-        readers: who has read texts for spans, in each way that was asked for.
-        values: for each column the (q) values of each part: of metrics, and weights.
+        values: (q) the columns by name: of metrics, and weights.
         sums: counts that are added up: of metrics under their names.
         longest: the most documents of a question.
         beyond: what all questions together can tell of what is forbidden.
+        readers: who has read texts for spans, in each way that was asked for.
+        facts: what the matcher of facts noted, and `n_facts`: how many there are (`Facts.n`).
+        is_open: whether there is no table, as judgements are missing.
         is_kept: whether its table stood there before.
-        is_open: whether there is none, as judgements are missing; of several parts, in any.
     """
 
-    __pydantic_config__: ClassVar[dict[str, bool]] = {"arbitrary_types_allowed": True}
-
     key: str
-    diagnostics: _Diagnostics
-    facts: _Diagnostics = field(default_factory=Diagnostics)
-    n_facts: _Sums = field(default_factory=Counter)
-    readers: list[Reader] = field(default_factory=list)
-    values: _Columns = field(default_factory=dict)
-    sums: _Sums = field(default_factory=Counter)
-    longest: int = 0
-    beyond: Beyond = field(default_factory=Beyond)
-    is_kept: bool = False
+    values: Annotated[dict[str, Any], PlainValidator(dict.fromkeys), PlainSerializer(list)]
+    sums: dict[str, int | float]
+    longest: int
+    beyond: Beyond
+    readers: list[Reader]
+    facts: Diagnostics = field(default_factory=Diagnostics)
+    n_facts: dict[str, int] = field(default_factory=dict)
     is_open: bool = False
-
-    def add(self, later: Self) -> None:
-        """Add the scores of the questions behind these."""
-        self.facts.merge(later.facts)
-        self.n_facts.update(later.n_facts)
-        self.beyond.merge(later.beyond)
-        for reader in later.readers:
-            alike = [mine for mine in self.readers if mine.options == reader.options]
-            alike[0].add(reader) if alike else self.readers.append(reader)
-        for name, values in later.values.items():
-            self.values.setdefault(name, []).extend(values)
-        self.sums.update(later.sums)
-        self.longest = max(self.longest, later.longest)
-        self.is_open |= later.is_open
+    is_kept: bool = False
 
 
-_TABLE = TypeAdapter(ScoredPart)
+_TABLE = TypeAdapter(
+    tuple[StreamStats, ScoredPart], config=ConfigDict(arbitrary_types_allowed=True)
+)
 
 
 def settings_hash(criteria: Criteria, plan: MatchPlan) -> str:
@@ -361,8 +315,6 @@ def settings_hash(criteria: Criteria, plan: MatchPlan) -> str:
         criteria.passages,
         [judge.decides_by for member in criteria.members for judge in member.graders],
         [*map(_code, map(type, foreign)), *map(_code, ways)],
-        [texts.needed_by, *texts.sides],
-        forbidding and [forbidding.id_key, forbidding.is_asked],
         criteria.searching is None or criteria.searching.says_read,
         dict(versions()),
         *([name, doc.text, forbidding and dict(doc.metadata)] for name, doc in docs),
@@ -384,7 +336,7 @@ def _code(kind: Any) -> str:
 
 def scored(
     part: Part, criteria: Criteria, plan: MatchPlan, folder: Path, settings: str
-) -> ScoredPart:
+) -> tuple[StreamStats, ScoredPart]:
     """The values of a part: from its table, which is written first if it does not stand there.
 
     Args:
@@ -397,45 +349,52 @@ def scored(
     path = folder / f"{_hashed(part.key, settings)[:32]}.parquet"
     if (stored := read_table(path)) is not None:
         return stored
-    matched = match_part(part, replace(plan, keep=plan.keep or groups_of), hashes=True)
-    lists, matched.stats.kept = matched.stats.kept, []
-    result = ScoredPart(key=path.stem, stats=matched.stats, diagnostics=matched.diagnostics)
-    try:
-        with warnings.catch_warnings():  # it is said of all questions
-            warnings.simplefilter("ignore", MetricWarning)
-            warnings.simplefilter("ignore", MatchWarning)
-            _compute(result, matched.matches, lists, criteria)
-    except KragxError as error:
-        raise error.within(path=part.name) from error
+    stats, matches = match_part(part, replace(plan, keep=plan.keep or groups_of), hashes=True)
+    lists, stats.kept = stats.kept, []
+    with inside(path=part.name), warnings.catch_warnings():  # it is said of all questions
+        warnings.simplefilter("ignore", MetricWarning)
+        warnings.simplefilter("ignore", MatchWarning)
+        result = _computed(path.stem, matches, lists, criteria)
     if not result.is_open:
-        write_table(path, result, [*map(groups_of, lists)] if criteria.looks else lists)
-    return result
+        write_table(path, stats, result, [*map(groups_of, lists)] if criteria.looks else lists)
+    return stats, result
 
 
-def _compute(
-    result: ScoredPart, matches: Matches, lists: Sequence[MatchItem], criteria: Criteria
-) -> None:
-    """The metrics of a part, noted with what all parts together may show."""
+def _computed(
+    key: str, matches: Matches, lists: Sequence[MatchItem], criteria: Criteria
+) -> ScoredPart:
+    """The metrics of a part, with what all parts together may show."""
     table, searches = matches.on_basis
-    forbidden = None
+    forbidden, beyond = None, Beyond()
     if matches.forbidden is not None:
-        result.beyond = matches.forbidden.beyond
+        beyond = matches.forbidden.beyond
         # Of what metrics ask for nobody knows from a part alone whether it is forbidden at all.
         asking = (spec for spec in criteria.specs if spec.metric.reads_forbidden)
         kinds = {spec["kind"] or FORBIDDEN for spec in asking}
         forbidden = widened(matches.forbidden, kinds)
     kept = lists if criteria.looks else ()
     evidence = criteria.gathered(kept, table, 1, forbidden, searches, matches.searched)
-    result.sums.update(table_counts(table, forbidden, searches))
-    result.longest, result.is_open = table.longest, matches.table.has_unknown
-    result.values[WEIGHT] = [np.ones(table.n_queries) if table.weights is None else table.weights]
-    for score in compute(table, criteria.specs, criteria.profile, evidence):
-        result.values |= {name: [array] for name, array in score.columns.items()}
-        result.sums.update(score.sums)
-        result.is_open |= score.bounds is not None and score.extremes is None
-    result.readers = [*evidence.readers.values()]
+    scores = compute(table, criteria.specs, criteria.profile, evidence)
+    weights = np.ones(table.n_queries) if table.weights is None else table.weights
+    values: dict[str, Any] = {WEIGHT: weights}
+    sums: dict[str, int | float] = {**table_counts(table, forbidden, searches)}
+    is_open = matches.table.has_unknown
+    for score in scores:
+        values |= score.columns
+        sums |= score.sums
+        is_open |= score.bounds is not None and score.extremes is None
+    result = ScoredPart(
+        key=key,
+        values=values,
+        sums=sums,
+        longest=table.longest,
+        beyond=beyond,
+        readers=[*evidence.readers.values()],
+        is_open=is_open,
+    )
     if (facts := evidence.matched_facts) is not None:
-        result.facts, result.n_facts = facts.diagnostics, Counter(facts.n)
+        result.facts, result.n_facts = facts.diagnostics, dict(facts.n)
+    return result
 
 
 def groups_of(item: MatchItem) -> dict[str, Any]:
@@ -457,12 +416,15 @@ def _is_plain(value: object) -> bool:
     return is_plain and len(str(value)) <= _LONGEST
 
 
-def write_table(path: Path, part: ScoredPart, groups: Sequence[Mapping[str, Any]]) -> None:
+def write_table(
+    path: Path, stats: StreamStats, part: ScoredPart, groups: Sequence[Mapping[str, Any]]
+) -> None:
     """Write the table of a part beside where it belongs, then put it there.
 
     Args:
         path: its place, which is named by what its values depend on.
-        part: what is known of the part.
+        stats: what is known of its questions.
+        part: what was computed of them.
         groups: of each question what slices are made of, and what became of it.
     """
     import pyarrow as pa
@@ -473,29 +435,29 @@ def write_table(path: Path, part: ScoredPart, groups: Sequence[Mapping[str, Any]
     names = [name for group in groups for name in group if name.startswith("metadata.")]
     kinds |= dict.fromkeys(names, pa.list_(pa.string()))
     columns = {
-        "query_id": pa.array(part.stats.query_ids, pa.string()),
-        "query_hash": pa.array(part.stats.hashes, pa.binary(32)),
+        "query_id": pa.array(stats.query_ids, pa.string()),
+        "query_hash": pa.array(stats.hashes, pa.binary(32)),
         **{name: pa.array([group.get(name) for group in groups], kinds[name]) for name in kinds},
-        **{name: pa.array(values) for name, (values,) in part.values.items()},
+        **{name: pa.array(values) for name, values in part.values.items()},
     }
     # Hashes stand in their column; nobody asks a table for times, nor what searches are read by.
-    part = replace(part, stats=replace(part.stats, hashes=None, seconds=[], searching=None))
-    table = pa.table(columns).replace_schema_metadata({TABLE_KEY: _TABLE.dump_json(part)})
+    stats = replace(stats, hashes=None, seconds=[], searching=None)
+    table = pa.table(columns).replace_schema_metadata({TABLE_KEY: _TABLE.dump_json((stats, part))})
     # Written beside and put there whole: a table that was broken off would be taken for one.
     with replacing(path) as place:
         parquet.write_table(table, place, **{**OPTIONS, "store_schema": True})
 
 
-def read_table(path: Path) -> ScoredPart | None:
+def read_table(path: Path) -> tuple[StreamStats, ScoredPart] | None:
     """What `write_table` was given; None where there is no table of ours that is whole."""
     from pyarrow import ArrowException, parquet
 
     with suppress(OSError, ArrowException, LookupError, TypeError, ValueError):
         table = parquet.read_table(path)
-        part = _TABLE.validate_json((table.schema.metadata or {})[TABLE_KEY])
+        stats, part = _TABLE.validate_json((table.schema.metadata or {})[TABLE_KEY])
         if part.key == path.stem:
-            part.stats.hashes = table["query_hash"].to_pylist()
-            part.values = {name: [table[name].to_numpy()] for name in part.values}
+            stats.hashes = table["query_hash"].to_pylist()
+            part.values = {name: table[name].to_numpy() for name in part.values}
             part.is_kept = True
-            return part
+            return stats, part
     return None

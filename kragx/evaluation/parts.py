@@ -9,7 +9,6 @@ import hashlib
 import io
 import os
 import pickle
-import shutil
 import signal
 import sys
 import threading
@@ -17,14 +16,16 @@ import traceback
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import chain, islice
 from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from tempfile import NamedTemporaryFile, TemporaryDirectory
+from queue import SimpleQueue
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
@@ -38,7 +39,7 @@ from kragx.ground.entry_points import declared
 from kragx.ground.errors import UsageError, WorkerError, inside
 from kragx.ground.options import from_options
 from kragx.ground.printing import message, progress_bar
-from kragx.matchers import BaseMatcher, Diagnostics, MatchWarning, matching
+from kragx.matchers import BaseMatcher, MatchWarning, matching
 from kragx.matchers.gold_siblings import GoldSample, compares_gold
 
 PART_BYTES = 16 << 20
@@ -116,35 +117,31 @@ def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
     Raises:
         DataError: as `Reading`, as far as it has to be read.
     """
-    if not isinstance(rows, Reading):
-        return _in_rows(rows)
-    if rows.is_located:
+    if isinstance(rows, Reading) and rows.is_located:
         tables = [*map(ParquetTable, files_of(rows.source))]
-        are_nested = all(map(rows.is_nested, tables))
-        return chain.from_iterable(map(_in_groups, tables)) if are_nested else _in_rows(rows)
-    stream = iter(rows)
-    first = next(stream, None)  # its format is known now
-    if first is None:
-        raise rows.empty
-    # Of what is packed, or comes from a pipe, no other process can begin in the middle.
-    if not rows.by_lines or rows.is_read_once or str(rows.path).endswith(".gz"):
-        return _in_rows(chain([first], stream))
-    rows.problems.repair.surrogates = 0  # as these lines are read again
-    assert rows.format is not None
-    return _in_lines(str(rows.path), rows.format.name)
-
-
-def _in_rows(rows: Iterable[Row]) -> Iterator[Part]:
+        if all(map(rows.is_nested, tables)):
+            for part in chain.from_iterable(table.stretches(PART_BYTES) for table in tables):
+                groups = part.groups or (0,)
+                yield Part(
+                    f"{shown(part.file)}, row groups {groups[0] + 1} to {groups[-1] + 1}", part
+                )
+            return
+    elif isinstance(rows, Reading):
+        stream = iter(rows)
+        first = next(stream, None)  # its format is known now
+        if first is None:
+            raise rows.empty
+        # Of what is packed, or comes from a pipe, no other process can begin in the middle.
+        if rows.by_lines and not (rows.is_read_once or str(rows.path).endswith(".gz")):
+            rows.problems.repair.surrogates = 0  # as these lines are read again
+            assert rows.format is not None
+            yield from _in_lines(str(rows.path), rows.format.name)
+            return
+        rows = chain([first], stream)
     stream, n = iter(rows), 0
     while content := list(islice(stream, PART_ROWS)):
         yield Part(f"questions {n + 1:,} to {n + len(content):,}", content)
         n += len(content)
-
-
-def _in_groups(table: ParquetTable) -> Iterator[Part]:
-    for part in table.stretches(PART_BYTES):
-        groups = part.groups or (0,)
-        yield Part(f"{shown(part.file)}, row groups {groups[0] + 1} to {groups[-1] + 1}", part)
 
 
 def _in_lines(path: str, format_: str) -> Iterator[Part]:
@@ -157,69 +154,55 @@ def _in_lines(path: str, format_: str) -> Iterator[Part]:
             first, start = first + raw.count(b"\n"), lines.stop
 
 
-@dataclass(kw_only=True)
-class PartResult:
-    """What came of a part: what is known of its questions, and what the matcher noted."""
-
-    stats: StreamStats
-    diagnostics: Diagnostics
-
-
-@dataclass(kw_only=True)
-class MatchedPart(PartResult):
-    """What matching a part came to."""
-
-    matches: Matches
-
-
-def match_part(part: Part, plan: MatchPlan, *, hashes: bool) -> MatchedPart:
+def match_part(part: Part, plan: MatchPlan, *, hashes: bool) -> tuple[StreamStats, Matches]:
     """Match a part, in whichever process, with hashes of its gold where nobody has all of it."""
     sample = GoldSample() if compares_gold(plan.matcher) else None
     stats = StreamStats(hashes=[] if hashes else None, golds=sample)
-    diagnostics = Diagnostics()
-    matches = match_stream(part.batches(stats.repair), stats, plan, diagnostics)
-    return MatchedPart(stats=stats, diagnostics=diagnostics, matches=matches)
+    return stats, match_stream(part.batches(stats.repair), stats, plan)
 
 
-def match_in_parts(
-    source: Source, plan: MatchPlan, diagnostics: Diagnostics, engine: Engine
-) -> Matches:
-    """`match_source` by others, with the same errors; or a `WorkerError`: a process died."""
-    parts = list[Matches]()
-    work = partial(match_part, plan=plan, hashes=source.stats.hashes is not None)
-    results = engine.map(work, parts_of(source.rows))
-    for result in passing(source, diagnostics, results, message("matched parts")):
-        parts.append(result.matches)
-    matching.conclude(plan.matcher, diagnostics)
-    return Matches.joined(*zip(*parts))
+def match_source(source: Source, plan: MatchPlan, engine: Engine | None) -> Matches:
+    """The matches of a whole source, which has passed then.
 
+    Args:
+        source: what is evaluated.
+        plan: what is done with it.
+        engine: does it part by part; None for this process, in one go.
 
-_Part = TypeVar("_Part", bound=PartResult)
+    Raises:
+        DataError: as whoever reads it; ids without texts are counted.
+        WorkerError: a process died.
+    """
+    if engine is None:
+        matches = match_stream(source.read(), source.stats, plan)
+    else:
+        work = partial(match_part, plan=plan, hashes=source.stats.hashes is not None)
+        results = engine.map(work, parts_of(source.rows))
+        matches = Matches.joined(*zip(*passing(source, results, message("matched parts"))))
+    matching.conclude(plan.matcher, source.stats.diagnostics)
+    return matches
 
 
 def passing(
     source: Source,
-    diagnostics: Diagnostics,
-    results: Generator[_Part, None, None],
+    results: Generator[tuple[StreamStats, Value], None, None],
     title: str,
     is_shown: bool | None = None,
-) -> Iterator[_Part]:
-    """What comes of the parts of a source, in order, which passes then; their notes are merged.
+) -> Iterator[Value]:
+    """What comes of the parts of a source, in order, which passes then.
 
     Raises:
         DataError: a question stands in two parts, or ids lack texts, all of which are counted.
     """
-    stats = source.stats
     # Closed at once, also after a mistake, as others may be at work.
     with closing(results), progress_bar(title, None, is_shown) as advance:
         try:
-            for result in results:
-                if not stats.lines.keys().isdisjoint(result.stats.lines):
+            for stats, value in results:
+                if not source.stats.lines.keys().isdisjoint(stats.lines):
                     _read_whole(source)
-                stats.add(result.stats)
-                diagnostics.merge(result.diagnostics)
+                source.stats.add(stats)
                 advance()
-                yield result
+                yield value
         except LackingError:
             _read_whole(source)
             raise
@@ -245,7 +228,6 @@ Waiting = deque[tuple[str, Any]]
 AHEAD = 2
 """How many items wait for each worker, so that none is idle while results are taken in."""
 
-
 Hands = tuple[Callable[[bytes], Any], Callable[[Any], Any], int]
 """Others, who work: what gives them an item, as it is sent; what gives its value or error, once it
 is there; and how many items may be under way at once."""
@@ -259,7 +241,7 @@ class Engine(ABC):
         """Within it others work with a function; where it is left early nothing of it goes on.
 
         Raises:
-            WorkerError: one of them died; it says at which item of those that wait.
+            BrokenExecutor: whoever worked on the first of those that wait died; it says how.
         """
 
     def begin(self) -> Any:  # noqa: B027  # most are ready
@@ -280,17 +262,26 @@ class Engine(ABC):
             WorkerError: whoever worked on an item died.
         """
         stream, waiting = iter(items), Waiting()
-        with self.working(sendable(function), waiting) as (submit, value_of, limit):
-            while True:
-                for item in islice(stream, limit - len(waiting)):
-                    waiting.append((str(getattr(item, "name", item)), submit(sendable(item))))
-                if not waiting:
-                    return
-                value = value_of(waiting[0][1])
-                waiting.popleft()
-                if isinstance(value, Exception):
-                    raise value
-                yield value
+        try:
+            with self.working(sendable(function), waiting) as (submit, value_of, limit):
+                while True:
+                    for item in islice(stream, limit - len(waiting)):
+                        waiting.append((str(getattr(item, "name", item)), submit(sendable(item))))
+                    if not waiting:
+                        return
+                    value = value_of(waiting[0][1])
+                    if isinstance(value, Exception):
+                        raise value
+                    waiting.popleft()
+                    yield value
+        except BrokenExecutor as error:
+            raise WorkerError(
+                "a worker died{remark} while it worked on {name}",
+                remedy="if memory ran out, fewer workers need less of it; nothing is lost but this "
+                "work",
+                remark=error,
+                name=waiting[0][0],
+            ) from error
 
 
 def engine_of(workers: object, *matchers: BaseMatcher) -> Engine | None:
@@ -304,45 +295,31 @@ def engine_of(workers: object, *matchers: BaseMatcher) -> Engine | None:
     Raises:
         UsageError: it is nothing of the kind.
     """
-    engine: Engine
-    match workers:
-        case None | 1 if not isinstance(workers, (bool, float)):
-            return None
-        case int() if not isinstance(workers, bool) and workers > 1:
-            engine = ProcessPool(workers)
-        case Engine():
-            engine = workers
-        case Mapping() if [*map(type, workers)] == [str]:
-            ((name, options),) = workers.items()
-            with inside(f"engine.{name}"):
-                engine = from_options(declared("engines", name), options or {})
-        case _:
-            problem = message(
-                "{workers!r} is no number of processes, 1 or more, and no engine", workers=workers
-            )
-            raise UsageError(problem, field="workers")
+    if workers is None or (type(workers) is int and workers == 1):
+        return None
+    if isinstance(workers, Engine):
+        engine = workers
+    elif type(workers) is int and workers > 1:
+        engine = ProcessPool(workers)
+    elif isinstance(workers, Mapping) and [*map(type, workers)] == [str]:
+        ((name, options),) = workers.items()
+        with inside(f"engine.{name}"):
+            engine = from_options(declared("engines", name), options or {})
+    else:
+        problem = message(
+            "{workers!r} is no number of processes, 1 or more, and no engine", workers=workers
+        )
+        raise UsageError(problem, field="workers")
     judge = next((matcher for matcher in matchers if matcher.judges), None)
     if judge is None:
         return engine
-    warn(
-        message(
-            "workers: {matcher!r} asks a judge, so it stays in this process; it waits for a "
-            "server and not for the processor (its 'concurrency' says how often at once)",
-            matcher=judge.name,
-        ),
-        MatchWarning,
+    problem = message(
+        "workers: {matcher!r} asks a judge, so it stays in this process; it waits for a server and "
+        "not for the processor (its 'concurrency' says how often at once)",
+        matcher=judge.name,
     )
+    warn(problem, MatchWarning)
     return None
-
-
-def died(name: str, remark: str = "") -> WorkerError:
-    """The error that says on what a process worked that is no more."""
-    return WorkerError(
-        "a worker died{remark} while it worked on {name}",
-        remedy="if memory ran out, fewer workers need less of it; nothing is lost but this work",
-        remark=remark,
-        name=name,
-    )
 
 
 def sendable(value: object) -> bytes:
@@ -367,9 +344,8 @@ def _not_sendable(error: Exception) -> UsageError:
     )
 
 
-@lru_cache(maxsize=1)  # a process unpickles it once, with its matcher and corpus
-def _unpickled(function: bytes) -> Callable[[Any], Any]:
-    return pickle.loads(function)  # type: ignore[no-any-return]
+_unpickled = lru_cache(maxsize=1)(pickle.loads)
+"""A process unpickles its function once, with matcher and corpus."""
 
 
 def work_on(function: bytes, item: bytes) -> Any:
@@ -402,78 +378,66 @@ class ProcessPool(Engine):
     ) -> Generator[Value, None, None]:
         """As any engine; for a single item no process is started."""
         stream = iter(items)
-        beginning = [*islice(stream, 2)]
-        several = super().map(function, chain(beginning, stream))
-        yield from several if len(beginning) > 1 else map(function, beginning)
+        first = [*islice(stream, 2)]
+        several = super().map(function, chain(first, stream))
+        yield from several if len(first) > 1 else map(function, first)
 
     @contextmanager
     def working(self, function: bytes, waiting: Waiting) -> Iterator[Hands]:
-        """Within it the processes run."""
-        folder = TemporaryDirectory(prefix="kragx-workers-", ignore_cleanup_errors=True)
-        spawning = get_context("spawn")
-        with folder as path, ProcessPoolExecutor(self.n, spawning, _begin, (path,)) as executor:
+        """Within it the processes run, each at the other end of a pipe."""
+        spawning, idle = get_context("spawn"), SimpleQueue[Connection]()
+        processes = list[SpawnProcess]()
 
-            def submit(item: bytes) -> Future[str]:
-                # Processes begin here: without the script at hand it does not matter what it does.
-                main = sys.modules["__main__"]
-                sys.modules["__main__"] = ModuleType("__main__")
-                try:
-                    return executor.submit(_work, path, item)
-                finally:
-                    sys.modules["__main__"] = main
-
-            Path(path, _FUNCTION).write_bytes(function)
+        def exchange(item: bytes) -> Any:
+            connection = idle.get()
             try:
-                yield submit, _read, AHEAD * self.n
-            except BrokenExecutor as error:  # whoever died was at one of the first
-                names = (name for name, future in waiting if future.exception())
-                raise died(", or on ".join(islice(names, self.n))) from error
-            except BaseException:  # interrupts as well: nobody waits for what they are at
-                for process in executor._processes.values():
+                connection.send_bytes(item)
+                return pickle.loads(connection.recv_bytes())
+            except (EOFError, OSError) as error:  # whoever died has closed its end
+                raise BrokenExecutor from error
+            finally:
+                idle.put(connection)
+
+        with ThreadPoolExecutor(self.n) as threads:
+            try:
+                for _ in range(self.n):
+                    ours, theirs = spawning.Pipe()
+                    process = spawning.Process(target=_serve, args=(theirs, function))
+                    _begin(process)
+                    processes.append(process)
+                    theirs.close()
+                    idle.put(ours)
+                yield lambda item: threads.submit(exchange, item), Future.result, AHEAD * self.n
+            finally:  # interrupts as well: nobody waits for what they are at
+                for process in processes:
                     process.terminate()
-                raise
+                    process.join()
 
 
-_FUNCTION = "function"
-"""The file in the folder of the processes in which stands what they work with."""
+def _begin(process: SpawnProcess) -> None:
+    """Begin a process without the script at hand, so that it does not matter what that does."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        process.start()
+    finally:
+        sys.modules["__main__"] = main
 
 
-def _begin(folder: str) -> None:
-    """Prepare a process of ours, which works as long as there is who has begun it."""
+def _serve(connection: Connection, function: bytes) -> None:
+    """Work on each item that comes, as long as there is who has begun this process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever has started this ends it
     os.environ["OMP_NUM_THREADS"] = "1"  # a core each: read as numpy and pyarrow are imported
     os.dup2(2, 1)  # what code prints is no result
-    threading.Thread(target=_end_with_parent, args=(folder,), daemon=True).start()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    while True:
+        value = work_on(function, connection.recv_bytes())
+        connection.send_bytes(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
 
 
-@cache
-def _function_in(folder: str) -> bytes:
-    return Path(folder, _FUNCTION).read_bytes()
-
-
-def _work(folder: str, item: bytes) -> str:
-    """Work on an item; the name of the file in which stands what it came to.
-
-    A name goes through a pipe in one piece. Of a value that a killed process has begun to send the
-    rest would be waited for.
-    """
-    with NamedTemporaryFile(dir=folder, delete=False) as file:
-        pickle.dump(work_on(_function_in(folder), item), file, pickle.HIGHEST_PROTOCOL)
-    return file.name
-
-
-def _read(future: Future[str]) -> Any:
-    """What a process of ours has written."""
-    path = Path(future.result())
-    value = pickle.loads(path.read_bytes())
-    path.unlink()
-    return value
-
-
-def _end_with_parent(folder: str) -> None:
-    """Wait until whoever has started this is gone, as an executor's processes outlive a kill."""
+def _end_with_parent() -> None:
+    """Wait until whoever has started this is gone, in the middle of whatever it is at."""
     parent = parent_process()
     assert parent is not None  # as it was spawned
     parent.join()
-    shutil.rmtree(folder, ignore_errors=True)
-    os._exit(1)  # in the middle of whatever it is at
+    os._exit(1)

@@ -113,15 +113,18 @@ class Tally(Spent):
 
     also_plain: ClassVar[tuple[str, ...]] = ("coverage",)
 
-    def kept(self) -> Tally:
-        """The same of what was judged before and is not asked about again: no call is made."""
-        return Tally(
-            n_judgements=self.n_judgements,
-            n_human=self.n_human,
-            n_distinct=self.n_distinct,
-            n_stored=self.n_distinct,
-            dialects=self.dialects,
-        )
+    @property
+    def record(self) -> dict[str, Any]:
+        """What a file keeps; nothing is asked about again, and no call is made."""
+        counts = {name: getattr(self, name) for name in ("n_judgements", "n_human", "n_distinct")}
+        return {**counts, "n_stored": self.n_distinct, "dialects": dict(self.dialects)}
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> Self:
+        """What a file has kept."""
+        names = ("n_judgements", "n_human", "n_distinct", "n_stored")
+        counts = {name: record[name] for name in names}
+        return cls(**counts, dialects=Counter(record["dialects"]))
 
     def calls(self) -> Tally:
         """What was asked and used alone, without what came of it."""

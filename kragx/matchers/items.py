@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, count
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -103,6 +104,36 @@ class Diagnostics(Counter[str]):
         for key in sorted(self.by_kind):  # the same order for parts of any size
             if problem := self.by_kind[key].problem():
                 warn(problem, MatchWarning)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What a file keeps, of which nothing is asked again."""
+        by_kind = [[*key, type(value).__name__, value] for key, value in self.by_kind.items()]
+        judging = self.judging.record if "judging" in vars(self) else None
+        return {"counts": dict(self), "by_kind": by_kind, "judging": judging}
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> Self:
+        """What a file has kept."""
+        from pydantic import TypeAdapter
+
+        diagnostics = cls(record["counts"])
+        classes: list[type[Diagnostic]] = [Diagnostic, *Diagnostic.__subclasses__()]
+        kinds = {kind.__name__: TypeAdapter(kind) for kind in classes}
+        for kind, settings, name, value in record["by_kind"]:
+            diagnostics.by_kind[kind, settings] = kinds[name].validate_python(value)
+        if record["judging"] is not None:
+            from kragx.judging.judgement_counts import Tally
+
+            diagnostics.judging = Tally.of_record(record["judging"])
+        return diagnostics
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: object) -> Any:
+        from pydantic_core import core_schema as schema
+
+        to_record = schema.plain_serializer_function_ser_schema(attrgetter("record"))
+        return schema.no_info_plain_validator_function(cls.of_record, serialization=to_record)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A Counter alone would be sent, without what stands beside its counts.

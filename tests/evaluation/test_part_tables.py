@@ -112,7 +112,7 @@ def test_a_table_says_what_it_is_of(files: Path) -> None:
     assert "metadata.of" not in rows[0]
     assert (rows[1]["n_gold"], rows[1]["n_retrieved"]) == (2, 1)
     assert rows[5]["mrr@10"] is None or rows[5]["mrr@10"] != rows[5]["mrr@10"]  # no gold
-    about = json.loads(table.schema.metadata[TABLE_KEY])
+    _, about = json.loads(table.schema.metadata[TABLE_KEY])
     assert about["key"] == result.tables[0].stem
     assert about["sums"]["n_queries"] == 50
     summary = json.loads((files / "out" / SUMMARY).read_text(encoding="utf-8"))
@@ -280,14 +280,14 @@ def test_what_needs_all_questions_is_refused(files: Path) -> None:
     judge = Judge(ScriptedClient([3]), store=files / "store.sqlite")
     panel = Panel((judge, Judge(ScriptedClient([3]), store=judge.store, repeat=1)))
     for options, message in (
-        ({"match": {"method": "llm", "judge": judge, "mode": "relevance"}}, "is one pool"),
-        ({"match": {"method": "llm", "judge": panel}}, "judges of a panel"),
+        ({"match": {"method": "llm", "judge": judge, "mode": "relevance"}}, "needs all questions"),
+        ({"match": {"method": "llm", "judge": panel}}, "or a panel needs all questions"),
         (
             {
                 "match": {"method": "llm", "judge": judge},
                 "metrics": ["precision_judged@5"],
             },
-            "'precision_judged@5' is judged in a pool",
+            "a judge of relevance, a pool",
         ),
         ({"metrics": ["throughput"]}, "'throughput' is not made of values of single questions"),
         ({"no_gold": "nonsense"}, "no_gold"),
@@ -437,7 +437,7 @@ def test_a_strangers_table_runs_no_code(files: Path) -> None:
     first = evaluate_in_parts(files / "data", files / "out")
     table = pq.read_table(first.tables[0])
     about = json.loads(table.schema.metadata[TABLE_KEY])
-    about["diagnostics"]["by_kind"] = [["", "", "mkdir", {"path": str(files / "evil")}]]
+    about[0]["diagnostics"]["by_kind"] = [["", "", "mkdir", {"path": str(files / "evil")}]]
     pq.write_table(table.replace_schema_metadata({TABLE_KEY: json.dumps(about)}), first.tables[0])
     again = evaluate_in_parts(files / "data", files / "out")
     assert again.n_kept == 3
