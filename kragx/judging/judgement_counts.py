@@ -86,8 +86,7 @@ class Tally(Spent):
         failure_examples: the first question of each kind (`query_id`, `document_id`), what was
             said of it (`detail`, one line of at most 300 characters), and what to do (`remedy`).
         n_distinct: distinct questions that a judge is needed for.
-        n_stored: those that the store answered.
-        n_joined: those that another run was asking just then.
+        n_stored: those that the store answered, and those that another run was asking just then.
         n_human: judgements that people's labels took the place of.
         n_retries: calls that were no first ones.
         n_refused: requests for which the server had no room (429) or was away; no calls.
@@ -102,7 +101,6 @@ class Tally(Spent):
     failure_examples: Firsts = field(default_factory=Firsts)
     n_distinct: int = 0
     n_stored: int = 0
-    n_joined: int = 0
     n_human: int = 0
     n_retries: int = 0
     n_refused: int = 0

@@ -225,9 +225,7 @@ class WorkQueue:
                 self._foreign.add(key)
                 self._keys.append(key)
                 continue
-            if answer is not pending.get(key):
-                self.tally.n_joined += key in self._foreign
-                self.tally.n_stored += key not in self._foreign
+            self.tally.n_stored += answer is not pending.get(key)
             self._foreign.discard(key)
             self.finish(key, answer)
 
