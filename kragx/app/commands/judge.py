@@ -17,8 +17,8 @@ from kragx.ground.errors import UsageError
 from kragx.ground.printing import show as show_parts
 from kragx.judging import Grader, read_judge
 from kragx.judging.judgement_counts import check_missing
+from kragx.judging.nuggets import extract
 from kragx.judging.reading import adjusted
-from kragx.judging.writing import extract
 
 judge: Commands = group("judge", __doc__)
 judge.command()(agree.corrected)

@@ -13,7 +13,8 @@ from kragx.ground.printing import message
 from kragx.judging.judge import Grader, Judged
 from kragx.judging.judgement_counts import Tally, check_missing
 from kragx.judging.question import Judgement, Question
-from kragx.judging.writing import (
+from kragx.workshop.questions.documents import CorpusPassages, Passage
+from kragx.workshop.questions.drafts import (
     DIFFICULTIES,
     Draft,
     Kind,
@@ -22,7 +23,6 @@ from kragx.judging.writing import (
     need_of,
     relevance_of,
 )
-from kragx.workshop.questions.documents import CorpusPassages, Passage
 from kragx.workshop.questions.question import NewQuestion, Sieve, Why, WrittenQuestions
 from kragx.workshop.questions.targets import (
     Cell,
