@@ -159,17 +159,18 @@ class Caller:
         """
         settings, limits, queue = self._settings, self._settings.limits, self._queue
         request = request_for(queue.questions.wanted[key][0], key, settings.timeout)
-        number = n_refused = 0
+        number = n_refused = 0  # refusals in a row, between which nobody was answered
+        refused_at = float("-inf")
         since: float | None = None  # when the server first had no room
         while attempt := await self._attempt(key, request):
             judgement, failure, started, is_refused = attempt
             pause = (failure and failure.retry_after) or 0.0
             if is_refused:  # no attempt: it waits
-                n_refused += 1
                 since = started if since is None else since
                 # While others are answered there is room now and then, and no wait is long.
-                is_served = limits.answered is not None and limits.answered > started
-                wait = wait_before(min(n_refused, 2) if is_served else n_refused, pause)
+                is_served = limits.answered is not None and limits.answered > refused_at
+                n_refused, refused_at = 1 if is_served else n_refused + 1, started
+                wait = wait_before(n_refused, pause)
                 if queue.closed:
                     return judgement
                 if not is_served and settings.clock() >= since + _SILENCE:
