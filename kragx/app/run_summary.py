@@ -230,10 +230,10 @@ def _change(change: Change) -> str:
 
 def judging_plan(plans: Sequence[Plan]) -> Iterator[Line]:
     """What a dry run found, a line for each model; a question is counted once in each repeat."""
-    totals: dict[tuple[str, bool], Plan] = {}
+    totals: dict[tuple[object, ...], Plan] = {}
     for plan in plans:
         unasked = replace(plan, about=Spent(), most=Spent())
-        total = totals.setdefault((plan.model, plan.at_most), unasked)
+        total = totals.setdefault((plan.model, plan.price, plan.at_most), unasked)
         total.about.add(plan.about)
         total.most.add(plan.most)
     for plan in totals.values():

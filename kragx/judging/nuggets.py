@@ -7,6 +7,7 @@ question, and stops at 30 facts of which 20 are kept; here one question asks for
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from kragx.data import Fact, GoldDataset, Query, facts_of
 from kragx.ground.errors import DataError
@@ -107,22 +108,12 @@ def extract(
         JudgingError: more judgements are missing than `max_missing`; what was judged is stored.
     """
     judge = judge.members[0]
-    questions: dict[str, Question] = {}
+    questions = {
+        query.id: question
+        for query in dataset
+        if (question := _question_about(query, (texts or dataset)[query.id], judge, most))
+    }
     n_kept = sum(bool(facts_of(query)) for query in dataset)
-    for query in dataset:
-        of_query = (texts or dataset)[query.id]
-        reference = (of_query.reference or "").strip() and of_query.reference
-        # One text may be gold by two ids, and would have its facts twice.
-        text = reference or "\n\n".join(dict.fromkeys(gold_texts(of_query)))
-        if query.text and text and not facts_of(query):
-            questions[query.id] = Question(
-                judge.rubric_for("nuggets", query.text),
-                text,
-                query=query.text,
-                most=most,
-                query_id=query.id,
-                document_id="reference" if reference else "gold",
-            )
     if not questions and not n_kept:
         raise DataError(
             "{name}: no question has both a text and a reference answer or gold text",
@@ -157,6 +148,18 @@ def extract(
         currency=judge.currency,
         judging=tally,
     )
+
+
+def _question_about(query: Query, of_query: Query, judge: Grader, most: int) -> Question | None:
+    """The question for a query's facts, from the texts that `of_query` has; None without need."""
+    reference = (of_query.reference or "").strip() and of_query.reference
+    # One text may be gold by two ids, and would have its facts twice.
+    text = reference or "\n\n".join(dict.fromkeys(gold_texts(of_query)))
+    if not query.text or not text or facts_of(query):
+        return None
+    rubric = judge.rubric_for("nuggets", query.text)
+    about: Any = {"query": query.text, "query_id": query.id, "most": most}
+    return Question(rubric, text, document_id="reference" if reference else "gold", **about)
 
 
 def _with_facts(query: Query, question: Question, judgement: Judgement, model: str) -> Query:
