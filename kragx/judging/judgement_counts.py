@@ -7,7 +7,7 @@ counted here, nowhere else, and its kind is put in words here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -266,13 +266,13 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
-def check_missing(tally: Tally, judge: Any, further: Callable[[], str], n_excused: int = 0) -> None:
+def check_missing(tally: Tally, judge: Any, further: str = "", n_excused: int = 0) -> None:
     """Refuse a run in which more is missing than allowed, with an example of each kind.
 
     Args:
         tally: of the run.
         judge: whose `max_missing` is the share that is allowed; a dry run lacks everything.
-        further: gives the last line.
+        further: the last line; empty for where what was judged is.
         n_excused: how many are missing by right.
 
     Raises:
@@ -288,4 +288,7 @@ def check_missing(tally: Tally, judge: Any, further: Callable[[], str], n_excuse
         kinds=failed_kinds(judging),
         most=judge.max_missing,
     )
-    raise JudgingError(joined("\n  ", [first, *failure_lines(judging), further()]))
+    further = further or message(
+        "What was judged is in {store}: run again to ask for what is missing", store=judge.store
+    )
+    raise JudgingError(joined("\n  ", [first, *failure_lines(judging), further]))

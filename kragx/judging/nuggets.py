@@ -121,14 +121,7 @@ def extract(
         )
     judged = judge.judge([*questions.values()])
     judgements, tally = dict(zip(questions, judged.judgements, strict=True)), judged.tally
-    check_missing(
-        tally,
-        judge,
-        lambda: message(
-            "What was judged is in {store}: run again to ask for what is missing",
-            store=judge.store,
-        ),
-    )
+    check_missing(tally, judge)
     queries = tuple(
         _with_facts(query, questions[query.id], judgements[query.id], judge.model)
         if query.id in questions

@@ -268,7 +268,8 @@ class WorkQueue:
         """Keep the attempts that the store lacks in a file that it can import, and say so."""
         if not self._attempts:
             return message("all that was judged is stored")
-        n_lost, names = len(self._attempts), {"prefix": "kragx-judged-", "suffix": ".jsonl"}
+        n_lost = len(self._attempts)
+        names: Any = {"prefix": "kragx-judged-", "suffix": ".jsonl"}
         try:
             with tempfile.NamedTemporaryFile("w", delete=False, encoding="utf-8", **names) as file:
                 file.writelines(f"{json.dumps(entry)}\n" for entry in self._records())

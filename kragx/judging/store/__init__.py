@@ -108,6 +108,8 @@ def _read_record(record: Mapping[str, Any], number: int) -> Exported:
     with inside(f"record {number}"):
         attempt_of(VALUES(attempt))
         _check_grades(attempt, record["question"], rubric)
+        if (attempt.grade is None) == (record.get("failure") is None):
+            raise DataError("a judgement has a grade, or a failure without one")
     if key_of(material) != attempt.key:
         raise DataError(
             "record {number}: its key is not that of its question; the question was changed, and "
@@ -118,7 +120,7 @@ def _read_record(record: Mapping[str, Any], number: int) -> Exported:
 
 
 def _check_grades(attempt: Judgement, question: Mapping[str, Any], rubric: Rubric | None) -> None:
-    """Raise a `DataError` unless an attempt has a grade that its question can have, or none."""
+    """Raise a `DataError` where an attempt has a grade that its question cannot have."""
     grade = attempt.grade
     grades = [] if grade is None else [grade]
     if question.get("asks") in LISTED:
@@ -131,8 +133,6 @@ def _check_grades(attempt: Judgement, question: Mapping[str, Any], rubric: Rubri
     # Of a rubric of somebody's own the scale is not known here, but that it begins with 0.
     if any(grade < 0 or (rubric is not None and grade > rubric.top) for grade in grades):
         raise DataError("{grades} is no grade of its rubric", field="grade", grades=grades[0])
-    if (grade is None) == (attempt.failure is None):
-        raise DataError("a judgement has a grade, or a failure without one")
 
 
 class Store:

@@ -280,13 +280,7 @@ class _ModelDrafts:
         """
         tally.add(judged.tally)
         self._n_excused += sum(row.failure in _REFUSED for row in judged.judgements)
-        total, judge = self._writing + self._checking, self._judge
-        check_missing(
-            total,
-            judge,
-            lambda: f"What was judged is in {judge.store}: run again to ask for what is missing",
-            n_excused=self._n_excused,
-        )
+        check_missing(self._writing + self._checking, self._judge, n_excused=self._n_excused)
 
     @property
     def spent(self) -> dict[str, Any]:
