@@ -13,6 +13,7 @@ from kragx.evaluation.leaks import leak_parts
 from kragx.evaluation.presenting import profile_label
 from kragx.evaluation.wording import asks_label, basis_label, routine_remarks
 from kragx.ground.printing import Line, Part, Table, joined, message, plural, visible, warning
+from kragx.judging import Spent
 from kragx.judging.budget import Plan
 from kragx.metrics import parse
 from kragx.report.findings import Findings
@@ -230,8 +231,14 @@ def _change(change: Change) -> str:
 
 
 def judging_plan(plans: Sequence[Plan]) -> Iterator[Line]:
-    """What a dry run found, a line for each judge; a question is counted once."""
+    """What a dry run found, a line for each model; a question is counted once in each repeat."""
+    totals: dict[tuple[object, ...], Plan] = {}
     for plan in plans:
+        unasked = replace(plan, about=Spent(), most=Spent())
+        total = totals.setdefault((plan.model, plan.price, plan.at_most), unasked)
+        total.about.add(plan.about)
+        total.most.add(plan.most)
+    for plan in totals.values():
         about, upper = plan.about, plan.most
         cost = message(
             "what it costs is unknown, as no price of {model!r} is given", model=plan.model

@@ -317,8 +317,12 @@ def _missing_questions(scores: Sequence[RetrieverScores]) -> Iterator[Caution]:
 
 
 def _missing_judgements(metric: str, scores: Sequence[RetrieverScores]) -> Iterator[Caution]:
-    """Between what values may become once all judgements are there."""
-    bounds = {score.name: [*score.bounds[metric]] for score in scores if metric in score.bounds}
+    """Between what values may become once all judgements are there, where that is not one value."""
+    bounds = {
+        score.name: [*score.bounds[metric]]
+        for score in scores
+        if metric in score.bounds and len({*score.bounds[metric]}) > 1
+    }
     if bounds and not definition_of(metric).reads_forbidden:
         ranges = [
             message("{low} to {high} ({name})", low=number(low), high=number(high), name=name)

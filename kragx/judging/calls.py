@@ -160,16 +160,17 @@ class Caller:
         settings, limits, queue = self._settings, self._settings.limits, self._queue
         request = request_for(queue.questions.wanted[key][0], key, settings.timeout)
         number = n_refused = 0
+        refused_at = float("-inf")  # when the attempt began that was last refused
         since: float | None = None  # when the server first had no room
         while attempt := await self._attempt(key, request):
             judgement, failure, started, is_refused = attempt
             pause = (failure and failure.retry_after) or 0.0
             if is_refused:  # no attempt: it waits
-                n_refused += 1
                 since = started if since is None else since
                 # While others are answered there is room now and then, and no wait is long.
-                is_served = limits.answered is not None and limits.answered > started
-                wait = wait_before(min(n_refused, 2) if is_served else n_refused, pause)
+                is_served = limits.answered is not None and limits.answered > refused_at
+                n_refused = 1 + (min(n_refused, 1) if is_served else n_refused)
+                refused_at, wait = started, wait_before(n_refused, pause)
                 if queue.closed:
                     return judgement
                 if not is_served and settings.clock() >= since + _SILENCE:
@@ -214,7 +215,6 @@ class Caller:
         started, began, is_refused = settings.clock(), time.perf_counter(), False
         try:
             answer = await self._answer(request)
-            seconds = time.perf_counter() - began
             usage = usage_of_answer(answer, request, room)
             if isinstance(answer, Answer) or answer.kind not in _SERVICE:
                 limits.answer()
@@ -225,7 +225,7 @@ class Caller:
         judgement = judged(
             *(key, queue.questions.wanted[key][0], answer, usage, queue.questions.secrets),
             uid=f"{limits.name}{uuid.uuid4().hex[len(limits.name) :]}",
-            seconds=round(seconds, 4),
+            seconds=round(time.perf_counter() - began, 4),
             output_limit=settings.output_limit,
             asked_model=settings.model,
         )

@@ -95,7 +95,7 @@ class Grader(ABC):
     @property
     def asks(self) -> Asks | None:
         """The one question that its rubric is for; None if it has none."""
-        return self.members[0].asks
+        return None if self.rubric is None else self.rubric.asks
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ counted here, nowhere else, and its kind is put in words here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -86,8 +86,7 @@ class Tally(Spent):
         failure_examples: the first question of each kind (`query_id`, `document_id`), what was
             said of it (`detail`, one line of at most 300 characters), and what to do (`remedy`).
         n_distinct: distinct questions that a judge is needed for.
-        n_stored: those that the store answered.
-        n_joined: those that another run was asking just then.
+        n_stored: those that the store answered, and those that another run was asking just then.
         n_human: judgements that people's labels took the place of.
         n_retries: calls that were no first ones.
         n_refused: requests for which the server had no room (429) or was away; no calls.
@@ -102,7 +101,6 @@ class Tally(Spent):
     failure_examples: Firsts = field(default_factory=Firsts)
     n_distinct: int = 0
     n_stored: int = 0
-    n_joined: int = 0
     n_human: int = 0
     n_retries: int = 0
     n_refused: int = 0
@@ -271,13 +269,13 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
-def check_missing(tally: Tally, judge: Any, further: Callable[[], str], n_excused: int = 0) -> None:
+def check_missing(tally: Tally, judge: Any, further: str = "", n_excused: int = 0) -> None:
     """Refuse a run in which more is missing than allowed, with an example of each kind.
 
     Args:
         tally: of the run.
         judge: whose `max_missing` is the share that is allowed; a dry run lacks everything.
-        further: gives the last line.
+        further: the last line; empty for where what was judged is.
         n_excused: how many are missing by right.
 
     Raises:
@@ -293,4 +291,7 @@ def check_missing(tally: Tally, judge: Any, further: Callable[[], str], n_excuse
         kinds=failed_kinds(judging),
         most=judge.max_missing,
     )
-    raise JudgingError(joined("\n  ", [first, *failure_lines(judging), further()]))
+    further = further or message(
+        "What was judged is in {store}: run again to ask for what is missing", store=judge.store
+    )
+    raise JudgingError(joined("\n  ", [first, *failure_lines(judging), further]))

@@ -90,21 +90,20 @@ class Panel(Grader):
         check_options(self)
         object.__setattr__(self, "judges", _judges(self.judges))
         if self.decide == "mean" and self.ask == "needed":
-            raise UsageError("judge.ask: a mean needs every vote; use all, or decide: median")
+            remedy = message("use all, or decide: median")
+            raise UsageError(message("a mean needs every vote"), field="ask", remedy=remedy)
         judges: Sequence[Judge] = self.judges
         for name in (field.name for field in fields(Judge) if field.name not in OF_ONE):
             if any(getattr(judge, name) != getattr(judges[0], name) for judge in judges):
-                raise UsageError(
-                    "judge.{name}: the judges of a panel share it; give it once", name=name
-                )
+                problem = message("the judges of a panel share it")
+                raise UsageError(problem, field=name, remedy=message("give it once"))
         keys = [canonical_json([essential(j.client.settings), j.repeat]) for j in judges]
         for place, key in enumerate(keys):
             if key in keys[:place]:
                 raise UsageError(
-                    "judge.panel[{place}]: {model!r} stands there twice, and would "
-                    "be given its first answer once more",
+                    "{model!r} stands there twice, and would be given its first answer once more",
+                    field=f"panel[{place}]",
                     remedy="give it another 'repeat' ({{model: ..., repeat: 1}}), or 'repeats'",
-                    place=place,
                     model=judges[place].model,
                 )
         for judge in judges:

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from kragx.ground.errors import DataError, JudgingError
 from kragx.ground.printing import message
@@ -148,14 +149,7 @@ class WorkQueue:
         Raises:
             JudgingError: the store took or takes no more; what it lacks is in a file to import.
         """
-
-        async def renew() -> None:
-            while True:
-                await asyncio.sleep(_RENEWAL)
-                with suppress(StoreFailedError):
-                    await self.store.aside(self.store.claims.renew)
-
-        renewal = asyncio.create_task(renew())
+        renewal = asyncio.create_task(self._renew())
         try:
             yield
         except StoreFailedError as error:
@@ -173,6 +167,13 @@ class WorkQueue:
                 ) from self._error
 
     # -- claims ------------------------------------------------------------------------------
+
+    async def _renew(self) -> None:
+        """Renew the claims for as long as it is not cancelled."""
+        while True:
+            await asyncio.sleep(_RENEWAL)
+            with suppress(StoreFailedError):
+                await self.store.aside(self.store.claims.renew)
 
     async def next(self, *, scattered: bool = False) -> str | None:
         """The next key to ask, or one at random; None if nothing more is asked.
@@ -225,9 +226,7 @@ class WorkQueue:
                 self._foreign.add(key)
                 self._keys.append(key)
                 continue
-            if answer is not pending.get(key):
-                self.tally.n_joined += key in self._foreign
-                self.tally.n_stored += key not in self._foreign
+            self.tally.n_stored += answer is not pending.get(key)
             self._foreign.discard(key)
             self.finish(key, answer)
 
@@ -269,19 +268,11 @@ class WorkQueue:
         """Keep the attempts that the store lacks in a file that it can import, and say so."""
         if not self._attempts:
             return message("all that was judged is stored")
-        questions, pairs = self.questions, dict[str, list[list[str]]]()
-        for key, *pair in questions.pairs():
-            pairs.setdefault(key, []).append(pair)
-        lines = (
-            json.dumps(record(attempt, json.loads(questions.wanted[attempt.key][1]), pairs))
-            for attempt in self._attempts
-        )
         n_lost = len(self._attempts)
+        names: Any = {"prefix": "kragx-judged-", "suffix": ".jsonl"}
         try:
-            with tempfile.NamedTemporaryFile(
-                "w", prefix="kragx-judged-", suffix=".jsonl", delete=False, encoding="utf-8"
-            ) as file:
-                file.writelines(f"{line}\n" for line in lines)
+            with tempfile.NamedTemporaryFile("w", delete=False, encoding="utf-8", **names) as file:
+                file.writelines(f"{json.dumps(entry)}\n" for entry in self._records())
         except OSError as error:
             return message(
                 "{n} answers are lost, as no other file could be written ({error})",
@@ -295,3 +286,11 @@ class WorkQueue:
             file=file.name,
             store=self.store.address,
         )
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        """The attempts that are not committed, as `Store.records` has them."""
+        pairs: dict[str, list[list[str]]] = {}
+        for key, *pair in self.questions.pairs():
+            pairs.setdefault(key, []).append(pair)
+        for attempt in self._attempts:
+            yield record(attempt, json.loads(self.questions.wanted[attempt.key][1]), pairs)

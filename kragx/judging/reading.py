@@ -24,18 +24,20 @@ _PANEL = ("panel", "repeats", *_VOTING)
 JUDGE_FIELDS = ("client", "args", *_CLIENT, *_JUDGE, *_PANEL)
 """What a mapping for `judge` may hold."""
 
-HOW = """no judge is named. Name one, in Python:
+HOW = message(
+    """no judge is named. Name one, in Python:
 
-    from kragx.judging import Judge, OpenAIClient
-    ...(match_method="llm", judge=Judge(OpenAIClient("gpt-4.1-mini")))
+    evaluate(..., match={{"method": "llm", "judge": "gpt-4.1-mini"}})
+    RAGEvaluator(match_method="llm", judge="gpt-4.1-mini")
 
 in a config file:
 
-    judge: {model: gpt-4.1-mini}
+    judge: {{model: gpt-4.1-mini}}
 
 or in the environment:
 
     export KRAGX_JUDGE_MODEL=gpt-4.1-mini OPENAI_API_KEY=...   # and OPENAI_BASE_URL, if need be"""
+)
 
 
 def read_judge(value: object = None) -> Grader:
@@ -64,8 +66,9 @@ def read_judge(value: object = None) -> Grader:
         case _ if hasattr(value, "with_structured_output"):
             return Judge(LangChainClient(value))
     raise UsageError(
-        "judge: {kind} is no judge; pass a Judge, a client, a LangChain chat "
-        "model, or a model's name",
+        "{kind} is no judge",
+        field="judge",
+        remedy="pass a Judge, a client, a LangChain chat model, or a model's name",
         kind=type(value).__name__,
     )
 

@@ -95,18 +95,13 @@ class JudgeSettings:
             )
         with inside("judge"):
             check_options(self)
-        if self.keeps_to_cost and self.price is None:
+        if self.price is None and any(limit.cost is not None for limit in self.budget):
             raise UsageError(
                 "judge.budget: no price of {model!r} is known, so no cost can be kept to; "
                 "add judge.prices.{model}: {{input: ..., output: ...}} (per million tokens; of "
                 "batches, judge.prices.{model}.batch too), or give the budget in calls or tokens",
                 model=self.model,
             )
-
-    @property
-    def keeps_to_cost(self) -> bool:
-        """Whether there is a budget in money."""
-        return any(limit.cost is not None for limit in self.budget)
 
     def all_secrets(self) -> Secrets:
         """What no text of a run may show: made for each run, as the environment may change."""
@@ -143,11 +138,6 @@ class JudgeSettings:
                 asks_2=asks,
             )
         return rubric
-
-    @property
-    def asks(self) -> Asks | None:
-        """The one question that its rubric is for; None if it has none."""
-        return None if self.rubric is None else self.rubric.asks
 
     def rubric_id(self, asks: str) -> str:
         """What names the wording of a question in results, whatever the texts' language."""

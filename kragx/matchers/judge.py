@@ -186,7 +186,7 @@ class JudgeMatcher(BaseMatcher):
             n=n_pending,
             store=self.judge.store,
         )
-        check_missing(tally, self.judge, lambda: remedy)
+        check_missing(tally, self.judge, remedy)
 
     def summary(self, tally: Tally) -> dict[str, Any]:
         """As its judge says it."""

@@ -115,18 +115,24 @@ def test_failures():
     assert "two failed on 2 of 30 questions, which score as empty lists." in tolerant.verdict
 
 
-def test_missing_judgements(tmp_path):
-    """What missing judgements leave open stands in the verdict."""
+@pytest.mark.parametrize(("second", "said"), [("river {n}", True), ("mill {n}, river {n}", False)])
+def test_missing_judgements(tmp_path, second, said):
+    """What missing judgements leave open stands in the verdict; one value is nothing open."""
     client = ScriptedClient(lambda request: "no" if "river 7" in str(request.messages) else 3)
     options = {"store": tmp_path / "store.sqlite", "max_missing": 1.0, "attempts": 1}
     judge = Judge(client, progress=False, **options)
-    runs = {"one": [[f"mill {n}"] for n in range(30)], "two": [[f"river {n}"] for n in range(30)]}
+    runs = {
+        name: [texts.format(n=n).split(", ") for n in range(30)]
+        for name, texts in {"one": "mill {n}", "two": second}.items()
+    }
     match = {"method": "llm", "mode": "support", "judge": judge}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = evaluate(GOLD, runs, match=match, metrics=["mrr@5"])
-    assert codes(result.comparison) == ["missing_judgements"]
-    assert "Caution: judgements are missing, and once they are known mrr@5 may be" in result.verdict
+    assert result["two"].counts["judging"]["n_missing"] == 1
+    assert codes(result.comparison) == ["missing_judgements"] * said
+    caution = "Caution: judgements are missing, and once they are known mrr@5 may be"
+    assert (caution in result.verdict) == said
 
 
 def test_ids_that_never_meet():

@@ -413,10 +413,15 @@ def test_rag_evaluator_without_gold(judge):
 
 
 def test_rag_evaluator_needs_a_judge(monkeypatch):
-    """Without a judge the error shows the lines to type; the environment's model is one."""
+    """Without a judge the error shows lines to type, which do; the environment's model is one."""
     monkeypatch.delenv("KRAGX_JUDGE_MODEL", raising=False)
-    with pytest.raises(UsageError, match=r"judge=Judge\(OpenAIClient\("):
+    with pytest.raises(UsageError, match="no judge is named") as error:
         RAGEvaluator("llm")
+    lines = {line.strip().partition("(")[0]: line.strip() for line in str(error.value).split("\n")}
+    assert eval(lines["RAGEvaluator"])._matcher.judge.model == "gpt-4.1-mini"
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(UsageError, match="no API key"):  # the judge is named, and next its key
+        eval(lines["evaluate"].replace("...", "GOLD, FOUND"))
     monkeypatch.setenv("KRAGX_JUDGE_MODEL", "some-model")
     assert RAGEvaluator("llm")._matcher.judge.model == "some-model"
 

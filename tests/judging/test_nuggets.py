@@ -17,10 +17,10 @@ from kragx.data import facts_of, unreviewed
 from kragx.errors import DataError, JudgingError
 from kragx.judging import Failure, Judge, Panel, Question, Rubric, Store
 from kragx.judging.clients.scripted import ScriptedClient
+from kragx.judging.nuggets import extract
 from kragx.judging.rubric import RUBRICS
 from kragx.judging.store import exported
 from kragx.judging.store.qrels import statistics
-from kragx.judging.writing import extract
 from tests.judging.server import listed, serving
 from tests.thoroughness import some
 

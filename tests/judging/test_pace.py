@@ -157,6 +157,50 @@ def test_patience_ends(store):
     assert judgement.failure == "rate_limit"
 
 
+class JumpingLoop(asyncio.SelectorEventLoop):
+    """An event loop whose clock jumps to what is next due."""
+
+    def __init__(self):
+        super().__init__()
+        self.now, self._look = 0.0, self._selector.select
+        self._selector.select = self.jump
+
+    def jump(self, timeout):
+        """Wait for nothing."""
+        self.now += timeout or 0.0
+        return self._look(0)
+
+    def time(self):
+        """Seconds since it was made."""
+        return self.now
+
+
+@all_cases(("retry_after", "concurrency"), [(None, 8), (None, 32), (1.0, 8), (1.0, 32)])
+def test_what_a_server_allows_is_used(store, retry_after, concurrency):
+    """Of 300 questions at 20 a second all are answered within 1.5 times the least time, 15 s.
+
+    So whoever was refused often waits no longer than others for as long as these are answered.
+    """
+    loop, times = JumpingLoop(), deque()
+
+    class Allowing(ScriptedClient):
+        async def ask(self, request):
+            while times and times[0] <= loop.time() - 1:
+                times.popleft()
+            if len(times) == 20:
+                return Failure("rate_limit", "429", again=True, retry_after=retry_after)
+            times.append(loop.time())
+            await asyncio.sleep(0.02)
+            return await super().ask(request)
+
+    options = {"concurrency": concurrency, "clock": loop.time, "sleep": asyncio.sleep}
+    judge = judge_of(Allowing(lambda _: 2), store, **options)
+    judged = loop.run_until_complete(judge.ajudge([ask(f"d{number}") for number in range(300)]))
+    loop.close()
+    assert [judgement.grade for judgement in judged.judgements] == [2] * 300
+    assert loop.time() <= 1.5 * 15
+
+
 class Limited(Handler):
     """Answers at most `allowed` requests in `window` seconds, and says what it likes of waiting.
 

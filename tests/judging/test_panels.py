@@ -17,11 +17,12 @@ from kragx.adapters.krag.rag_evaluator import RAGEvaluator
 from kragx.agreement import agree, probe
 from kragx.app.commands.main import main
 from kragx.app.pipeline import recompute
+from kragx.app.run_summary import judging_plan
 from kragx.errors import JudgingError, UsageError
 from kragx.evaluation.pools import pooled
 from kragx.judging import RUBRICS, Failure, Judge, Panel, Question, Store, read_judge
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.panel import alpha
+from kragx.judging.panel import alpha, repeated
 from kragx.judging.question import decided, n_needed, settled_grade
 from kragx.judging.store.qrels import grades as grades_of
 from kragx.metrics import KRAGX, MatchTable, Votes, compute, parse_all
@@ -291,7 +292,7 @@ def test_wrong_options(options, problem):
 def test_judges_that_differ_in_what_they_share(store):
     """In Python as well: one store, one rubric, one budget."""
     judges = [judge_of(voter("a", 0), store), judge_of(voter("b", 1), store.with_name("b.sqlite"))]
-    with pytest.raises(UsageError, match=r"judge\.store: the judges of a panel share it"):
+    with pytest.raises(UsageError, match="store: the judges of a panel share it"):
         Panel(judges)
 
 
@@ -444,6 +445,14 @@ def config(tmp_path, monkeypatch):
         (tmp_path / f"{name}.jsonl").write_text(text)
     (tmp_path / "kragx.yaml").write_text(CONFIG)
     return tmp_path
+
+
+def test_repeats_are_one_line_of_a_dry_run(store):
+    """What three repeats would ask is one sum, as is what they cost."""
+    panel = repeated(judge_of(ScriptedClient([]), store, dry_run=True), 3)
+    panel.judge([ask("one"), ask("other")])
+    calls, _ = judging_plan(panel.plans)
+    assert calls.text.startswith("in all 6 calls to scripted: ")
 
 
 @pytest.mark.integration

@@ -6,10 +6,11 @@ import pytest
 
 from kragx import evaluate
 from kragx.errors import JudgingError
+from kragx.ground.printing import in_language
 from kragx.judging import Failure
 from kragx.judging.client import FAILURE_KINDS
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.judgement_counts import failure_lines, remedy
+from kragx.judging.judgement_counts import Tally, check_missing, failure_lines, remedy
 from tests.judging.support import judge_of
 from tests.thoroughness import all_cases
 
@@ -57,6 +58,14 @@ def test_too_many_missing(store):
     assert refused.startswith("2 refusal: ")
     assert "\x1b" not in refused
     assert str(store) in last
+
+
+def test_where_what_was_judged_is(store):
+    """Where nothing else is said, the last line names the store, in Korean as well."""
+    with pytest.raises(JudgingError) as raised:
+        check_missing(Tally(n_judgements=2, n_missing=1), judge_of(ScriptedClient(reply), store))
+    last = in_language(raised.value.text, "ko").split("\n  ")[-1]
+    assert last == f"판정한 것은 {store}에 있습니다. 다시 실행하면 빠진 것만 묻습니다"
 
 
 @all_cases("kind", FAILURE_KINDS)

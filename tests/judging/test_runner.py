@@ -179,7 +179,7 @@ def test_identical_requests_in_flight_are_joined(store):
     first, second = asyncio.run(both())
     assert grades(first) == grades(second) == [3]
     assert len(client.requests) == 1
-    assert first.tally.n_joined + second.tally.n_joined == 1
+    assert first.tally.n_stored + second.tally.n_stored == 1
 
 
 @pytest.mark.integration

@@ -14,11 +14,11 @@ from kragx.app.config import RunConfig, filled, load
 from kragx.app.run_summary import judging_plan
 from kragx.data.writing import write_gold
 from kragx.ground.errors import UsageError
-from kragx.ground.printing import show as show_parts
+from kragx.ground.printing import message, show as show_parts
 from kragx.judging import Grader, read_judge
 from kragx.judging.judgement_counts import check_missing
+from kragx.judging.nuggets import extract
 from kragx.judging.reading import adjusted
-from kragx.judging.writing import extract
 
 judge: Commands = group("judge", __doc__)
 judge.command()(agree.corrected)
@@ -117,4 +117,4 @@ def probe(
         show_parts(judging_plan(tested.plans))
         return
     show(format, result.describe, result.to_dict)
-    check_missing(result.judging, tested, lambda: "the lifts above are of the rest")
+    check_missing(result.judging, tested, message("the lifts above are of the rest"))

@@ -71,10 +71,11 @@ def import_(
 ) -> None:
     """Add judgements from JSON Lines, or human labels from TREC qrels."""
     if file.suffix == ".jsonl":
+        records = [record for _, record in read_records(file)]
         with inside(path=str(file)):
-            attempts = exported(record for _, record in read_records(file))
-            with Store(store) as opened:
-                new, n_present = opened.add_records(attempts)
+            attempts = exported(records)
+        with Store(store) as opened:
+            new, n_present = opened.add_records(attempts)
         show_parts(
             [Line(message("{n} new judgements, {known} known already", n=new, known=n_present))]
         )

@@ -19,7 +19,7 @@ from kragx.ground.errors import DataError, inside, shorten
 from kragx.judging.client import words_of
 from kragx.judging.judgement_counts import Spent
 from kragx.judging.question import Judgement, now
-from kragx.judging.rubric import LISTED, RUBRICS, canonical_json, key_of
+from kragx.judging.rubric import LISTED, RUBRICS, Rubric, canonical_json, key_of
 
 __all__ = [
     "Address",
@@ -107,20 +107,8 @@ def _read_record(record: Mapping[str, Any], number: int) -> Exported:
         ) from None
     with inside(f"record {number}"):
         attempt_of(VALUES(attempt))
-        # Of a rubric of somebody's own the scale is not known here, but that it begins with 0.
-        grade = attempt.grade
-        is_list = record["question"].get("asks") in LISTED
-        grades = [] if grade is None else [grade]
-        if is_list:
-            grades = [of_entry for of_entry, _ in attempt.entries]
-            n_facts = len(record["question"].get("facts", grades))
-            if grade is not None and (attempt.answer is None or n_facts != len(grades)):
-                raise DataError(
-                    "{answer} is no answer to it", field="answer", answer=shorten(attempt.answer)
-                )
-        if any(grade < 0 or (rubric is not None and grade > rubric.top) for grade in grades):
-            raise DataError("{grades} is no grade of its rubric", field="grade", grades=grades[0])
-        if (grade is None) == (record.get("failure") is None):
+        _check_grades(attempt, record["question"], rubric)
+        if (attempt.grade is None) == (record.get("failure") is None):
             raise DataError("a judgement has a grade, or a failure without one")
     if key_of(material) != attempt.key:
         raise DataError(
@@ -129,6 +117,22 @@ def _read_record(record: Mapping[str, Any], number: int) -> Exported:
             number=number,
         )
     return attempt, material, pairs
+
+
+def _check_grades(attempt: Judgement, question: Mapping[str, Any], rubric: Rubric | None) -> None:
+    """Raise a `DataError` where an attempt has a grade that its question cannot have."""
+    grade = attempt.grade
+    grades = [] if grade is None else [grade]
+    if question.get("asks") in LISTED:
+        grades = [of_entry for of_entry, _ in attempt.entries]
+        n_facts = len(question.get("facts", grades))
+        if grade is not None and (attempt.answer is None or n_facts != len(grades)):
+            raise DataError(
+                "{answer} is no answer to it", field="answer", answer=shorten(attempt.answer)
+            )
+    # Of a rubric of somebody's own the scale is not known here, but that it begins with 0.
+    if any(grade < 0 or (rubric is not None and grade > rubric.top) for grade in grades):
+        raise DataError("{grades} is no grade of its rubric", field="grade", grades=grades[0])
 
 
 class Store:

@@ -19,10 +19,11 @@ from kragx.data.korean import is_korean
 from kragx.data.text import normalise
 from kragx.data.tokenizers import KiwiTokenizer
 from kragx.ground.errors import DataError
-from kragx.judging.writing import PARTED
 from kragx.workshop.questions.words import ASKING_EN, COMMON, content_words, has_kiwi
 
 Language = Literal["ko", "en"]
+PARTED = "\n\n***\n\n"
+"""Between the passages of a text that a question is to need together."""
 
 LONGEST_VALUE = 80
 """Characters of a value; a longer one is no word of a question."""

@@ -13,7 +13,8 @@ from kragx.ground.printing import message
 from kragx.judging.judge import Grader, Judged
 from kragx.judging.judgement_counts import Tally, check_missing
 from kragx.judging.question import Judgement, Question
-from kragx.judging.writing import (
+from kragx.workshop.questions.documents import CorpusPassages, Passage
+from kragx.workshop.questions.drafts import (
     DIFFICULTIES,
     Draft,
     Kind,
@@ -22,7 +23,6 @@ from kragx.judging.writing import (
     need_of,
     relevance_of,
 )
-from kragx.workshop.questions.documents import CorpusPassages, Passage
 from kragx.workshop.questions.question import NewQuestion, Sieve, Why, WrittenQuestions
 from kragx.workshop.questions.targets import (
     Cell,
@@ -280,13 +280,7 @@ class _ModelDrafts:
         """
         tally.add(judged.tally)
         self._n_excused += sum(row.failure in _REFUSED for row in judged.judgements)
-        total, judge = self._writing + self._checking, self._judge
-        check_missing(
-            total,
-            judge,
-            lambda: f"What was judged is in {judge.store}: run again to ask for what is missing",
-            n_excused=self._n_excused,
-        )
+        check_missing(self._writing + self._checking, self._judge, n_excused=self._n_excused)
 
     @property
     def spent(self) -> dict[str, Any]:

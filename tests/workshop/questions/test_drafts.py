@@ -13,7 +13,8 @@ from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.prompt import request_for
 from kragx.judging.rubric import RUBRICS
 from kragx.judging.store import exported
-from kragx.judging.writing import PARTED, Draft, Kind, asked_for, drafts, need_of
+from kragx.workshop.questions.documents import PARTED
+from kragx.workshop.questions.drafts import Draft, Kind, asked_for, drafts, need_of
 from tests.thoroughness import some
 
 ENGLISH = "Opened software is taken back within 14 days."
