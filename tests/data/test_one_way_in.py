@@ -171,7 +171,7 @@ def test_a_table_that_is_not_understood_leads_to_what_reads_it(tmp_path: Path, k
     results = tmp_path / "results.jsonl"
     results.write_text('{"query_id": "q1", "retrieved": [{"text": "In 1919."}]}\n', "utf-8")
     command = ("score", results, "--gold", gold, "-m", "mrr@5", "--format", "json")
-    (options,) = re.findall(r"for example (.*) \(in a config", kragx(*command).err)
+    (options,) = re.findall(r"for example (.*) \(columns: in a config", kragx(*command).err)
     assert kragx(*command, *shlex.split(options)).json()["mean"] == {"mrr@5": 1.0}
     assert "its fields are 'question', 'results'" in kragx("score", run).err
 
