@@ -135,7 +135,8 @@ def score(
         evaluation = evaluate(dataset, system, **measures, **shared)
     show(
         format,
-        lambda: chain([_queries_table(evaluation)] * per_query, evaluation.describe()),
+        # Not made where nobody asks: of a million questions it is most of the memory.
+        lambda: chain([_queries_table(evaluation)] if per_query else [], evaluation.describe()),
         lambda: evaluation.to_dict(queries=per_query),
         csv=lambda: queries_csv([evaluation]) if per_query else means_csv([evaluation]),
     )

@@ -293,3 +293,19 @@ def test_texts_without_tokens_are_warned_about(kragx, jsonl):
     outcome = kragx("score", jsonl(record, english), *args)
     assert outcome.json()["counts"]["n_queries_gold_unmatchable"] == 1
     assert outcome.err.count("kragx: warning: ") == 2
+
+
+def test_the_table_of_questions_is_made_where_it_is_asked_for(kragx, jsonl, monkeypatch):
+    """Of a million questions it is most of the memory, so nobody else pays for it."""
+    import kragx.app.commands.score as command
+
+    tables = []
+    table_of = command._queries_table
+    monkeypatch.setattr(
+        command, "_queries_table", lambda result: tables.append(result) or table_of(result)
+    )
+    results = jsonl({"query_id": "q", "gold": [{"text": "a b"}], "retrieved": [{"text": "a b"}]})
+    assert kragx("score", results).code == 0
+    assert tables == []
+    assert kragx("score", results, "--per-query").code == 0
+    assert len(tables) == 1
