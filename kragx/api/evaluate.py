@@ -428,10 +428,11 @@ def _is_whole(value: object) -> bool:
 
 def _is_of_one(value: object) -> bool:
     """The same of a value that is no documents of a question in any case."""
-    if isinstance(value, Run) or is_retriever(value) or is_frame(value) or are_scores(value):
-        return True
-    shape = shape_of(value)
-    return shape is not None and "results" in shape.holds
+    if (shape := shape_of(value)) is not None:
+        return "results" in shape.holds
+    return not isinstance(value, (list, tuple)) and (
+        isinstance(value, Run) or is_retriever(value) or is_frame(value) or are_scores(value)
+    )
 
 
 def _are_lists(value: object) -> TypeGuard[list[Any]]:
