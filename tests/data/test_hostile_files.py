@@ -233,7 +233,7 @@ QRELS: dict[str, tuple[bytes, str | None]] = {
     "true": (b"q1 0 c1 true\n", "grade must be a finite number, not 'true'"),
     "a line twice": (b"q1 0 c1 1\nq1 0 c1 1\n", None),
     "two grades": (b"q1 0 c1 1\nq1 0 c1 2\n", "has grade 2 here and 1 before; keep one"),
-    "grade 0 alone": (b"q1 0 c1 0\n", None),
+    "a grade of 0": (b"q1 0 c1 0\nq1 0 c2 1\n", None),
     "half a grade": (b"q1 0 c1 .5\n", None),
     "line ends of Windows": (b"q1 0 c1 1\r\n", None),
     "five columns": (b"q1 0 c1 1 x\n", "5 columns; 4 are expected"),

@@ -236,6 +236,8 @@ class Place:
             self.weight >= FEWEST and (not low or before) and (high == n or behind)
         )
         self.is_known: bool = self.is_framed or inside
+        self.begin: int
+        self.end: int
         self.begin, self.end = self._edges(block)
         self.chunks: list[Chunk] = block.chunks(self.begin, self.end)
         self.share: float = float(self.equal.mean())
