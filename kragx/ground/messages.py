@@ -23,12 +23,14 @@ class Message(str):
     It is a plain text wherever nobody asks: in JSON, in comparisons, in errors.
 
     Attributes:
-        template: in English, with names in braces; empty of what is only put together.
+        english: the sentence, with names in braces; empty of what is only put together.
+        template: by which catalogues have it: the same, but of one thing that of several.
         values: what stands in their places; messages among them are said in that language, too.
         separator: of what is put together, what stands between its `pieces`.
         pieces: of what is put together, the texts.
     """
 
+    english: str = ""
     template: str = ""
     values: Mapping[str, Any] = {}
     separator: str = ""
@@ -67,7 +69,7 @@ def message(template: str, /, **values: object) -> Message:
 
 def _filled(english: str, values: Mapping[str, object], template: str = "") -> Message:
     result = Message(english.format_map(values))
-    result.template, result.values = template or english, values
+    result.english, result.template, result.values = english, template or english, values
     return result
 
 
@@ -139,7 +141,7 @@ def translate(value: Any, named: str) -> Any:
         return str(value)
     values = {name: translate(entry, named) for name, entry in value.values.items()}
     # What somebody has added to the source, and to no catalogue, is English.
-    return catalogue(named).get(value.template, value.template).format_map(values)
+    return catalogue(named).get(value.template, value.english).format_map(values)
 
 
 def spoken_text(text: str) -> str:

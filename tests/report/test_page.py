@@ -35,7 +35,7 @@ from kragx.comparison import (
     gates_table,
     parse_gates,
 )
-from kragx.ground.messages import Message, Name, joined, message
+from kragx.ground.messages import Message, Name, joined, message, plural
 from kragx.matchers import MatchItem, MatchWarning, matcher
 from kragx.matchers.reasons import best_targets, reasons
 from kragx.metrics import METRICS
@@ -249,6 +249,7 @@ def test_names_are_data_in_every_language():
     best, text = Name("a {b}", "retriever"), message("{metric}: {names}", metric="mrr", names="x")
     assert text_of("as it is") == "as it is"
     assert text_of(text) == "mrr: x"
+    assert text_of(plural(1, "1 error", "{n} errors")) == {"en": "1 error", "ko": "오류 1개"}
     said = text_of(joined("; ", [message("Compared with {baseline}", baseline=best), "1"]))
     name = {"name": "a {b}", "is": "retriever"}
     assert said == {"en": ["Compared with ", name, "; 1"], "ko": [name, " 대비; 1"]}

@@ -139,7 +139,7 @@ def _pieces(text: object, language: str) -> Iterator[str | dict[str, str]]:
             yield from _pieces(piece, language)
     else:
         # Filled in piece by piece, as `format_map` would turn the names in it into mere text.
-        template = catalogue(language).get(text.template, text.template)
+        template = catalogue(language).get(text.template, text.english)
         formatter = Formatter()
         for literal, field, form, conversion in formatter.parse(template):
             yield literal
