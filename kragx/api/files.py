@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kragx.data import GoldDataset, Run, as_corpus, names_apart, read_dataset, read_rows
 from kragx.data.formats.other_tools import read_submission
+from kragx.data.reading import nothing_to_find
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
@@ -77,13 +78,8 @@ def _read(path: str, reading: Mapping[str, Any]) -> tuple[GoldDataset, Run]:
     """The gold of a file, and what its retriever returned."""
     dataset, run = read_rows(path, **reading)
     if not any(query.gold for query in dataset):
-        raise without_gold(path)
+        raise nothing_to_find(len(dataset), path)
     return dataset, run
-
-
-def without_gold(path: str) -> DataError:
-    """The error of a file of results alone, beside which no gold set was named."""
-    return DataError("no question has gold", path=path, remedy="name the gold file with --gold")
 
 
 def evaluate_submission(

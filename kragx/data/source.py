@@ -347,7 +347,10 @@ class Reading:
             table = DocumentRows.of(first[1], self._columns, self.problems, *options)
         if table is not None:
             whole = list(rows)
-            if table.are_documents(whole):
+            # Objects of JSON need not be alike, as rows of a table are.
+            header = dict.fromkeys(chain.from_iterable(record for _, record in whole))
+            table = DocumentRows.of(header, self._columns, self.problems, *options)
+            if table is not None and table.are_documents(whole):
                 self.by_lines = False  # a question may have several
                 return table.records(whole)
             rows = iter(whole)

@@ -71,6 +71,21 @@ def test_rows_of_json(write):
     assert evaluate(gold, results, match="id", metrics=["mrr"], workers=2)["mrr"] == 0.5
 
 
+def test_rows_of_json_that_are_not_alike(write):
+    """A field that the first row lacks is one; a question with its list among rows is refused."""
+    rows = [{"query_id": "q", "doc_id": "a", "score": 0.1}]
+    rows += [{"query_id": "q", "doc_id": "b", "score": 0.5}]
+    late = [{"query_id": "q", "doc_id": "a"}, {"query_id": "q", "doc_id": "b", "text": "x"}]
+    nested = {"query_id": "r", "retrieved": [{"id": "c"}]}
+    lines = ["\n".join(map(json.dumps, each)) for each in (rows, late, [*rows, nested])]
+    (ranked,) = read_run(write(lines[0], "rows.jsonl")).results.values()
+    assert [doc.id for doc in ranked.documents] == ["b", "a"]
+    (texts,) = read_run(write(lines[1], "late.jsonl")).results.values()
+    assert [doc.text for doc in texts.documents] == [None, "x"]
+    with pytest.raises(DataError, match=r"mixed\.jsonl:1: doc_id: unknown field"):
+        read_run(write(lines[2], "mixed.jsonl"))
+
+
 def test_the_same_as_in_json_lines(write):
     """Two files, a table and JSON Lines, with the same content have the same numbers."""
     lines = [

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kragx.api.evaluate import evaluate
-from kragx.api.files import evaluate_submission, without_gold
+from kragx.api.files import evaluate_submission
 from kragx.api.pairs import match_pairs
 from kragx.app.commands import match_options as by, options as opt
 from kragx.app.commands.output import show
 from kragx.data import GoldDataset, read_dataset, read_run, read_runs
 from kragx.data.formats.jsonl import ending, write_records
 from kragx.data.formats.parquet import is_located
+from kragx.data.reading import nothing_to_find
 from kragx.evaluation.criteria import Criteria, ids_alone
 from kragx.evaluation.part_tables import evaluate_in_parts
 from kragx.ground.errors import RetrieverError, UsageError
@@ -190,12 +191,12 @@ def match(
 
 def _of_gold(pairs: Iterable[dict[str, Any]], file: str) -> Iterator[dict[str, Any]]:
     """The same, which are of nothing where no question has gold."""
-    has_gold = False
-    for pair in pairs:
+    n, has_gold = 0, False
+    for n, pair in enumerate(pairs, start=1):  # noqa: B007  # how many there are
         has_gold = has_gold or bool(pair["gold_ids"])
         yield pair
     if not has_gold:
-        raise without_gold(file)
+        raise nothing_to_find(n, file)
 
 
 def _spec(text: str | None, profile: str | None, threshold: float | None) -> object:

@@ -94,7 +94,7 @@ def test_no_gold(kragx, jsonl):
 @pytest.mark.parametrize(
     ("command", "problem"),
     [
-        ("match", "lists.jsonl: no question has gold; name the gold file with --gold"),
+        ("match", "lists.jsonl: the question has no gold, so no metric has a value; say in each"),
         ("score", "lists: the question has no gold, so no metric has a value; say in each"),
     ],
 )
