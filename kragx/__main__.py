@@ -1,5 +1,5 @@
 """`python -m kragx` is the command `kragx`."""
 
-from kragx.app.commands.main import main
+from kragx.app.commands.main import process
 
-main()
+process()
