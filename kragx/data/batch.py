@@ -213,7 +213,10 @@ class BatchBuilder:
                 more[name] = value
         docs = () if answer is None or answer.error is not None else answer.documents
         golds, of_docs = Columns.of(query.gold, "grade"), Columns.of(docs, "score")
-        self._add(golds, of_docs, line, query.id, query.text, more, answer)
+        try:
+            self._add(golds, of_docs, line, query.id, query.text, more, answer)
+        except DataError as error:
+            raise error.within(path=f"query {query.id!r}") from None
 
     def add_record(
         self, line: int | None, record: Mapping[str, Any], *, mended: bool

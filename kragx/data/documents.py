@@ -9,7 +9,7 @@ from typing import Any, TypeGuard, TypeVar
 from uuid import UUID
 
 from kragx.data.foreign import answer_list, foreign_fields
-from kragx.data.text import SurrogateRepair, normalise
+from kragx.data.text import SurrogateRepair, normalise, not_a_text
 from kragx.ground.errors import DataError, nearest, shorten
 from kragx.ground.printing import message
 
@@ -208,12 +208,7 @@ def refuse_unknown(value: Mapping[str, Any], names: KeysView[str]) -> None:
 def clean_text(value: object, repair: SurrogateRepair) -> str:
     """`value` if it is a string, mended; else a `DataError`."""
     if not isinstance(value, str):
-        raise DataError(
-            "a text must be a string, not {kind} ({value}); "
-            "convert it, or take the text out of it, first",
-            kind=type(value).__name__,
-            value=shorten(value),
-        )
+        raise not_a_text(value)
     return repair.text(value)
 
 

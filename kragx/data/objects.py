@@ -54,7 +54,8 @@ class Shape:
 def shape_of(value: object) -> Shape | None:
     """The shape that a value has, if it is one of these."""
     entry = value[0] if type(value) in (list, tuple) and value else value  # type: ignore[index]
-    if isinstance(entry, _PLAIN) or type(entry).__module__.startswith("kragx."):
+    is_ours = type(entry).__module__.startswith("kragx.") and not isinstance(entry, Query)
+    if isinstance(entry, _PLAIN) or is_ours:
         return None
     return next((shape for shape in SHAPES if shape.fits(value)), None)
 
@@ -242,6 +243,12 @@ def _samples_with(*names: str) -> Callable[[Any], bool]:
 
 
 SHAPES = (
+    Shape(
+        "Queries",
+        GOLD,
+        lambda v: isinstance(v, (list, tuple)) and isinstance(v[0], Query),
+        lambda v: GoldDataset(tuple(v)),
+    ),
     Shape("Qrels of ranx", GOLD, lambda v: _has(v, "qrels", *_RANX), _of_ranx),
     Shape("Runs of ranx", RESULTS, lambda v: _has(v, "run", *_RANX), _of_ranx),
     Shape("Qrels of ir_measures", GOLD, *_rows_with(_GRADES)),
