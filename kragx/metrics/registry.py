@@ -20,6 +20,7 @@ from kragx.data.lists import Floats
 from kragx.ground import plugins
 from kragx.ground.entry_points import plugins as added
 from kragx.ground.errors import UsageError, nearest, shorten
+from kragx.ground.messages import Message
 from kragx.ground.printing import message
 from kragx.metrics import (
     abstention,
@@ -73,6 +74,8 @@ _PATTERN = re.compile(
         (?: \( (?P<options> [^()]*) \) \s* )?""",
     re.VERBOSE,
 )
+_NAME_WITH_CUT = re.compile(rf"({'|'.join(METRICS)})_?(?:at)?_?([0-9]+)")
+_SEVERAL = re.compile(r"[^(]*,\s*[^\W\d]")
 _CUT = re.compile(r"(?P<n>0*[1-9][0-9]{0,8})(?P<unit>tokens|chars|)", re.IGNORECASE)
 
 
@@ -95,8 +98,20 @@ class _Known(dict[str, Metric]):
             return self[_ALIASES[name]]
         if name in added("metrics"):
             return _imported(added("metrics")[name].path, name)
-        remedy = remedy_for(name) or nearest(name, [*METRICS, *_ALIASES, *added("metrics")])
+        remedy = (
+            _with_cut(name)
+            or remedy_for(name)
+            or nearest(name, [*METRICS, *_ALIASES, *added("metrics")])
+        )
         raise UsageError(message("unknown name {name!r}", name=name), remedy=remedy)
+
+
+def _with_cut(name: str) -> Message | None:
+    """A hint for a name that ends in what seems its k, as ``ndcg_10``: without k it is another."""
+    cut = _NAME_WITH_CUT.fullmatch(name)
+    if cut is None or not METRICS[cut[1]].cuts:
+        return None
+    return message("perhaps you meant {name!r}?", name=f"{cut[1]}@{cut[2]}")
 
 
 _KNOWN = _Known(METRICS)
@@ -233,7 +248,14 @@ def parse_all(
 
 
 def listed(metrics: MetricLike | Iterable[MetricLike]) -> list[Any]:
-    """Metrics as a list, whether it is one or several; whoever reads them refuses what is none."""
+    """Metrics as a list, whether it is one or several; whoever reads them refuses what is none.
+
+    Raises:
+        UsageError: it is a mapping, of which nobody would see but the keys.
+    """
+    if isinstance(metrics, Mapping):
+        problem = message("a list is expected ({value})", value=shorten(metrics))
+        raise UsageError(problem, field="metrics")
     is_one = isinstance(metrics, (str, MetricSpec)) or callable(metrics)
     return [metrics] if is_one or not isinstance(metrics, Iterable) else [*metrics]
 
@@ -276,7 +298,7 @@ def split(text: str) -> tuple[str, Cut, dict[str, str]]:
             number above 0 nor a budget.
     """
     match = _PATTERN.fullmatch(text)
-    if match is None:
+    if match is None or _SEVERAL.match(text):
         raise UsageError(
             "not of the form name@k(option=value); several metrics are a list: [ndcg@10, mrr@10]"
             if "," in text.partition("(")[0]
