@@ -330,6 +330,7 @@ def split(text: str) -> tuple[str, Cut, dict[str, str]]:
 
 
 _HAIR = 1e-9
+_FORM = message("write def mine(relevances, gold_grades): ...")
 
 Measured = TypeVar("Measured", bound=Callable[..., float | None])
 
@@ -371,7 +372,7 @@ def function_metric(function: Callable[..., Any]) -> Metric:
     if not name.isidentifier():
         raise UsageError(
             "metric {function}: a function without a name",
-            remedy="write def mine(relevances, gold_grades): ...",
+            remedy=_FORM,
             function=shorten(function),
         )
     about = (function.__doc__ or "").strip().partition("\n")[0]
@@ -412,8 +413,14 @@ def _value(metric: Metric, relevances: list[float], gold_grades: list[float], pl
     try:
         value = metric.function(relevances, gold_grades)
     except Exception as error:  # whatever it raises, one must learn where
+        # Outside of it: it was never entered, as it takes other arguments.
+        is_outside = error.__traceback__ is None or error.__traceback__.tb_next is None
         raise UsageError(
-            "{kind}: {error}", field=place, kind=type(error).__name__, error=error
+            "{kind}: {error}",
+            field=place,
+            remedy=_FORM if is_outside else "",
+            kind=type(error).__name__,
+            error=error,
         ) from error
     if value is None:
         return float("nan")
