@@ -246,7 +246,7 @@ SHAPES = (
     Shape(
         "Queries",
         GOLD,
-        lambda v: isinstance(v, (list, tuple)) and isinstance(v[0], Query),
+        lambda v: isinstance(v, (list, tuple)) and isinstance(next(iter(v), None), Query),
         lambda v: GoldDataset(tuple(v)),
     ),
     Shape("Qrels of ranx", GOLD, lambda v: _has(v, "qrels", *_RANX), _of_ranx),
