@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from threading import local
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -109,7 +109,7 @@ class InternedTexts:
         """
         numbers = [*map(self._number_of, texts)]
         if n_new := len(self._numbers) - len(self.texts):
-            new = [*islice(reversed(self._numbers), n_new)][::-1]
+            new: list[Any] = [*islice(reversed(self._numbers), n_new)][::-1]
             for value in new if {*map(type, new)} != {str} else ():
                 if not isinstance(value, str):
                     for text in new:
