@@ -31,7 +31,7 @@ from kragx.metrics import (
     trec_metrics,
 )
 from kragx.metrics.evidence import Cut, TextBudget
-from kragx.metrics.match_table import TableView
+from kragx.metrics.match_table import RowPlace, TableView
 from kragx.metrics.profiles import KRAGX, TREC, Profile, profile
 from kragx.metrics.spec import Metric, MetricSpec
 from kragx.metrics.tool_names import in_kragx_words, remedy_for, trec_words
@@ -398,7 +398,7 @@ def _values(view: TableView, spec: MetricSpec) -> Floats:
         relevances[ranks[part] - 1] = grades_at[part]
         items = slice(table.gold_start[query], table.gold_start[query + 1])
         grades = np.sort(table.grade[items][view.is_gold[items]])[::-1]
-        place = f"metric {spec.name!r}, query number {query + 1}"
+        place = RowPlace(query, f"metric {spec.name!r}, ")
         values[query] = _value(spec.metric, relevances.tolist(), grades.tolist(), place)
     return view.at_every_cut(values)
 

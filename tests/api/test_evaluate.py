@@ -110,7 +110,7 @@ def test_frames_stand_side_by_side() -> None:
 
 
 def test_what_is_asked_for_is_shown() -> None:
-    """Compared within slices or with a baseline, the text has their tables, which it has not else."""
+    """Compared within slices or with a baseline, the text has their tables, as it has not else."""
     result = evaluate(DATASET, {"fair": fair, "good": good}, **OPTIONS)
     assert "Compared with" not in result.to_text()
     assert "Compared with good" in result.compared(baseline="good").to_text()
