@@ -202,7 +202,7 @@ def unknown_field(name: str, names: Iterable[str]) -> DataError:
 def refuse_unknown(value: Mapping[str, Any], names: KeysView[str]) -> None:
     """Raise that error where a mapping has a field that is not among the names."""
     if unknown := value.keys() - names:
-        raise unknown_field(str(min(unknown)), names)
+        raise unknown_field(min(map(str, unknown)), names)
 
 
 def clean_text(value: object, repair: SurrogateRepair) -> str:

@@ -55,3 +55,12 @@ def test_refused_text_leaves_nothing_behind():
     with pytest.raises(DataError):
         texts.numbers(["b", 5])
     assert (texts.numbers(["b", "a"]), texts.texts) == ([1, 0], ["a", "b"])
+
+
+def test_cells_beyond_the_header():
+    """What `csv.DictReader` keeps under None is a field that nobody knows, in rows as in items."""
+    row = {"query_id": "q1", "question": "Where?", "answer_passage": "Seoul", None: ["Busan"]}
+    with pytest.raises(DataError, match="None: unknown field"):
+        evaluate([row], [["Seoul"]])
+    with pytest.raises(DataError, match="gold 1: None: unknown field"):
+        evaluate([[{"name": 1, None: 2}]], [["Seoul"]])
