@@ -28,8 +28,8 @@ PARTLY = "n_in_some_runs"
 def over_runs(several: Sequence[MetricScores]) -> MetricScores:
     """The scores of a metric over r runs; what nobody can average is the first run's.
 
-    A percentile is of all answers, as that of each question's middle one would know nothing of the
-    slow ones. A run's own number, such as a throughput, is the mean of the runs'. Pooled counts add
+    A percentile is of all answers, as that of each question's mean would know little of the slow
+    ones. A run's own number, such as a throughput, is the mean of the runs'. Pooled counts add
     up; bounds are the means of the runs' bounds.
 
     Args:
@@ -39,7 +39,8 @@ def over_runs(several: Sequence[MetricScores]) -> MetricScores:
         The scores, which have the number of each run under `MetricScores.runs`.
     """
     first, metric = several[0], several[0].spec.metric
-    ratio, values = _ratio(several), _of_questions(several)
+    ratio, values = _ratio(several), mean_values([score.values for score in several])
+    assert values is not None  # all have values
     pooled = _pooled(several)
     micro = mean_of([score.micro for score in several])
     micro_bounds = _ends(((score.micro_bounds, score.micro) for score in several), mean_of)
@@ -111,22 +112,6 @@ def over_parts(
         ratio=ratio,
         weights=weights,
     )
-
-
-def _of_questions(several: Sequence[MetricScores]) -> Floats:
-    """(q) the mean over the runs in which a question has a value; NaN without one.
-
-    Of a percentile the middle one: of an even number the greater of the two in the middle, as what
-    is infinite has no mean.
-    """
-    if several[0].spec.metric.is_mean:
-        averaged = mean_values([score.values for score in several])
-        assert averaged is not None  # all have values
-        return averaged
-    ordered = np.sort([score.values for score in several], axis=0)  # NaN stands last
-    n = (~np.isnan(ordered)).sum(axis=0)
-    middle: Floats = np.take_along_axis(ordered, (n // 2)[None], axis=0)[0]
-    return middle
 
 
 def _number(several: Sequence[MetricScores], values: Floats) -> float | None:
