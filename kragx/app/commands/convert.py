@@ -50,7 +50,7 @@ def convert(
     roles: opt.Roles = None,
     encoding: opt.Encoding = None,
 ) -> None:
-    """Write a gold set or results as Parquet, a row a question, or as JSON Lines.
+    """Write a gold set or results as Parquet or JSON Lines.
 
     What is written says the same: queries, gold, what was retrieved, and the gold set's hash.
     """

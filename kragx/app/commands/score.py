@@ -77,7 +77,7 @@ def score(
     per_query: Annotated[bool, typer.Option("--per-query", help="Also each query.")] = False,
     format: opt.TableJsonOrCsv = "table",  # noqa: A002
 ) -> None:
-    """Score a results file, TREC runs or a competition's file; compare several.
+    """Score results, TREC runs or a competition's file; compare them.
 
     Ends with 5 if the results say that a retriever failed.
     """
