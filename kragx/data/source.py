@@ -4,7 +4,7 @@ A source holds records, which `Reading` takes out of each kind of file, and all 
 of the `FORMATS`, recognised by its fields.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
@@ -48,8 +48,8 @@ _PIECE = 1 << 20
 _AT_ONCE = 2048
 """Records of a batch, at most: so many are read, and then matched, that caches stay warm."""
 
-_SELDOM = (FORBIDDEN, FORBIDDEN_IDS, SEARCHES)
-"""What changes how a source is evaluated that has it."""
+_SELDOM = frozenset((FORBIDDEN, FORBIDDEN_IDS, SEARCHES, *STANDS_FOR))
+"""Fields that few sources have: how one is evaluated and written depends on them."""
 
 
 @dataclass(eq=False)
@@ -126,30 +126,17 @@ class Reading:
     @cached_property
     def _seldom(self) -> frozenset[str] | None:
         """Which of `_SELDOM` may stand anywhere in it; None where that takes reading it."""
-        return self._names(_SELDOM)
+        names = _names_in(self.source if self.beir is None else self.beir.queries, self.encoding)
+        return None if names is None else names.union(self._columns.keys() & _SELDOM)
 
-    def _names(self, fields: Collection[str]) -> frozenset[str] | None:
-        source = self.source if self.beir is None else self.beir.queries
-        names = _names_in(source, fields, self.encoding)
-        return None if names is None else names.union(self._columns.keys() & fields)
+    def may_hold(self, *fields: str) -> bool | None:
+        """Whether one of some of `_SELDOM` may stand in it; None where that takes reading it."""
+        return None if self._seldom is None else not self._seldom.isdisjoint(fields)
 
     @property
     def may_forbid(self) -> bool | None:
         """Whether anything may be forbidden in it; None where that takes reading it."""
-        if self.forbidden or self._seldom is None:
-            return bool(self.forbidden) or None
-        return not self._seldom.isdisjoint((FORBIDDEN, FORBIDDEN_IDS))
-
-    @property
-    def may_search(self) -> bool | None:
-        """Whether a question of it may have searches; None where that takes reading it."""
-        return None if self._seldom is None else SEARCHES in self._seldom
-
-    @property
-    def may_weigh(self) -> bool | None:
-        """Whether a question of it may say how many asks it stands for, or how it was drawn."""
-        names = self._names(STANDS_FOR)
-        return None if names is None else bool(names)
+        return bool(self.forbidden) or self.may_hold(FORBIDDEN, FORBIDDEN_IDS)
 
     @property
     def is_read_once(self) -> bool:
@@ -474,28 +461,26 @@ def _tables(source: Any) -> Iterable[ParquetTable]:
     return [source] if isinstance(source, ParquetTable) else map(ParquetTable, files_of(source))
 
 
-def _names_in(
-    source: object, fields: Collection[str], encoding: str | None
-) -> frozenset[str] | None:
-    """Which of some fields a source may have; None of standard input, and of what is in memory.
+def _names_in(source: object, encoding: str | None) -> frozenset[str] | None:
+    """Which of `_SELDOM` a source may have; None of standard input, and of what is in memory.
 
     A file is looked through once, for their names, in a small part of the time of reading it.
     """
     if _are_parquet(source):
         columns = chain.from_iterable(table.schema().names for table in _tables(source))
-        return frozenset(fields).intersection(map(str.lower, columns))
+        return _SELDOM.intersection(map(str.lower, columns))
     if not isinstance(source, (str, Path)) or str(source) == "-":
         return None
     if not Path(source).is_file() or not Path(source).stat().st_size:
         return frozenset()
     # Whose bytes say nothing may have any.
     if encoding is not None or str(source).endswith((".gz", ".xlsx", ".xls")):
-        return frozenset(fields)
+        return _SELDOM
     # A text may well say "searches"; in JSON the name of a field stands in quotes. Of a table
     # capitals make no difference.
     is_table = ending(source) in tabular.READERS
     quote = b"" if is_table else b'"'
-    name_of_bytes = {quote + name.encode() + quote: name for name in fields}
+    name_of_bytes = {quote + name.encode() + quote: name for name in _SELDOM}
     names, before = set[str](), b""
     # Piece by piece: of a file that is mapped whole every page would count as this process's.
     with Path(source).open("rb") as file:

@@ -260,7 +260,7 @@ class Source:
             for answer in self.run.results.values():
                 if answer.searches or not answer.has_list:
                     return seen_in_runs(self.gold, [self.run])
-        elif self.reading is not None and self.reading.may_search is not False:
+        elif self.reading is not None and self.reading.may_hold(SEARCHES) is not False:
             with suppress(DataError):
                 return seen_in(self.ahead(None, keep=keep))
         return None
