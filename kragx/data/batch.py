@@ -278,14 +278,23 @@ class BatchBuilder:
 
     def batch(self) -> Batch:
         """What was added; from here on it begins anew."""
-        golds, docs = (builder.entries() for builder in self._entries())
+        golds, docs = map(EntriesBuilder.entries, self._entries())
         rows, self._rows = self._rows, []
         lines, query_ids, questions, mores, answers = [*zip(*rows)] or [()] * 5
-        answered = [(n, answer) for n, answer in enumerate(answers) if answer is not None]
+        seconds, errors = [None] * len(rows), dict[int, str]()
+        stages, are_searched = dict[int, tuple[Stage, ...]](), False
+        for n, answer in enumerate(answers):
+            if answer is None:
+                continue
+            seconds[n] = answer.seconds
+            are_searched |= bool(answer.searches) or not answer.has_list
+            if answer.error is not None:
+                errors[n] = answer.error
+            if answer.stages:
+                stages[n] = answer.stages
         more = dict[str, list[Any]]()
         for name in set[str]().union(*mores):
             more[name] = [of_query.get(name, _MORE[name]) for of_query in mores]
-        are_searched = any(answer.searches or not answer.has_list for _, answer in answered)
         return Batch(
             lines=lines,
             query_ids=query_ids,
@@ -293,12 +302,12 @@ class BatchBuilder:
             golds=golds,
             docs=docs,
             statuses=[*map(status_of, answers)],
-            seconds=[None if answer is None else answer.seconds for answer in answers],
-            errors={n: answer.error for n, answer in answered if answer.error is not None},
+            seconds=seconds,
+            errors=errors,
             more=more,
             forbidden_texts=_forbidden_texts(more[FORBIDDEN]) if FORBIDDEN in more else None,
             searches=SearchLists.of(answers) if are_searched else None,
-            stages={n: answer.stages for n, answer in answered if answer.stages},
+            stages=stages,
         )
 
 
@@ -321,16 +330,14 @@ def _forbidden_texts(lists: Sequence[Sequence[Forbidden] | None]) -> Lists:
     return numbered(texts, [len(items or ()) for items in lists])
 
 
-def batches_of(rows: Iterable[Row]) -> Iterator[Batch]:
-    """Questions in batches, as a source has them (`batches`), or made of objects."""
+def batches_of(rows: Iterable[Row], size: int = AT_ONCE) -> Iterator[Batch]:
+    """Questions in batches, as a source has them (`batches`), or made of objects.
+
+    Of a mistake among these there is what stands before it.
+    """
     batches: Callable[[], Iterator[Batch]] | None = getattr(rows, "batches", None)
-    return batched(rows) if batches is None else batches()
-
-
-def batched(rows: Iterable[Row], size: int = AT_ONCE) -> Iterator[Batch]:
-    """Questions and answers that are objects in batches; of a mistake what stands before it."""
     builder = BatchBuilder()
-    return builder.batches(starmap(builder.add, rows), size)
+    return builder.batches(starmap(builder.add, rows), size) if batches is None else batches()
 
 
 def in_rows(batches: Iterable[Batch]) -> Iterator[Row]:

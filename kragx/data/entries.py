@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -212,38 +213,48 @@ class EntriesBuilder:
     """
 
     def __init__(self, number: Number) -> None:
-        # In the order of the fields of `Entries`; of gold items alone there are alternatives.
-        self._names = ("text", "id", number, "metadata", "alternatives")
-        self._fields = [*map(attrgetter, self._names[: 4 if number == "score" else 5])]
-        self._columns: list[list[Any]] = [[] for _ in self._names]
+        self._fields = _FIELDS[number]
+        self._columns = defaultdict[str, list[Any]](list)
         self._n: list[int] = []
 
     def add(self, items: Sequence[Doc] | Sequence[Gold]) -> None:
         """Add a list of objects."""
-        columns = ([*map(field, items)] for field in self._fields)
-        self.add_columns(len(items), dict(zip(self._names, columns)))
+        columns: dict[str, list[Any]] = {}
+        for name, field in self._fields.items():
+            columns[name] = [*map(field, items)]
+        self.add_columns(len(items), columns)
 
     def add_columns(self, n: int, columns: Mapping[str, Sequence[Any]]) -> None:
         """Add a list of n entries by field; one that none of them has need not be there."""
         self._n.append(n)
-        for name, column in zip(self._names, self._columns):
+        for name in self._fields:
             values: Sequence[Any] | None = columns.get(name)
             if values is None:
                 values = [_UNSAID.get(name)] * n
             elif name == "text":
                 values = text_numbers(values)
-            column.extend(values)
+            self._columns[name] += values
 
     def entries(self, n: Sequence[int] | None = None) -> Entries:
         """What was added; `n` is how many entries each question has, where that is not its list."""
-        columns: list[Any] = []
-        for column in self._columns:
+        numbers = np.array(self._columns["text"], np.int64)
+        sizes = np.array(self._n if n is None else n, np.int64)
+        columns: list[Any] = [Lists(interned_texts().texts, numbers, sizes)]
+        for name in [*self._fields][1:]:
+            column = self._columns[name]
             # Nothing is said by None alone, nor by mappings and tuples that are empty.
             says_nothing = _EMPTY.issuperset(map(type, column)) and not any(column)
             columns.append(None if says_nothing else column)
-        numbers = np.array(columns.pop(0) or (), np.int64)
-        sizes = np.array(self._n if n is None else n, np.int64)
-        return Entries(Lists(interned_texts().texts, numbers, sizes), *columns)
+        return Entries(*columns)
+
+
+_FIELDS: Mapping[Number, Mapping[str, attrgetter[Any]]] = {
+    "score": {name: attrgetter(name) for name in ("text", "id", "score", "metadata")},
+    "grade": {
+        name: attrgetter(name) for name in ("text", "id", "grade", "metadata", "alternatives")
+    },
+}
+"""The fields of a document, and of a gold item, in the order of those of `Entries`."""
 
 
 def text_numbers(texts: Sequence[str | None]) -> list[int]:

@@ -226,15 +226,16 @@ def read_run_rows(
         named = name if isinstance(name, str) and name else "run"
         run = Run.from_documents(source, name=named)
     elif isinstance(source, Sequence) and _by_query(source):
-        if dataset is not None and len(source) != len(dataset):
+        queries = () if dataset is None else dataset.queries
+        if dataset is not None and len(source) != len(queries):
             raise UsageError(
                 "run: {n_source} lists of retrieved documents for {n_dataset} queries; "
                 "pass one for each (an empty list where nothing was found)",
                 n_source=len(source),
-                n_dataset=len(dataset),
+                n_dataset=len(queries),
             )
         # By position once, here, where both have one length; from here on ids join them.
-        ids = map(attrgetter("id"), dataset or ())
+        ids = map(attrgetter("id"), queries)
         run = Run.from_documents(source if dataset is None else dict(zip(ids, source)))
     else:
         return _rows_and_run(source, dataset, columns, role)

@@ -94,7 +94,8 @@ class Reading:
         name, source = self.format_name, self.source
         self.format: Format | None = None if name is None else format_named(name)
         self._columns: Mapping[str, str] = self.columns or {}
-        tabular.check_columns(self._columns)
+        if self._columns:
+            tabular.check_columns(self._columns)
         self.beir: Beir | None = beir_of(source)
         self.is_located: bool = self.beir is None and _are_parquet(source)
         self.path: str | Path | None = source if isinstance(source, (str, Path)) else None
@@ -115,6 +116,8 @@ class Reading:
             DataError: one of them is none, or the source cannot be read.
         """
         rules = {} if self.beir is not None else _rules_before(self.source)
+        if rules == {}:
+            return rules
         try:
             RuleSet.of(rules)
         except UsageError as error:
@@ -329,7 +332,8 @@ class Reading:
         if first is None:
             return iter(())
         rows, table = chain([first], rows), None
-        if self.format in (None, FORMATS["gold"]):
+        gold = FORMATS["gold"]
+        if self.format in (None, gold) and (self._columns or not gold.recognises(first[1])):
             options = self.expected, self.role
             table = DocumentRows.of(first[1], self._columns, self.problems, *options)
         if table is not None:

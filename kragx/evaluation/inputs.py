@@ -432,11 +432,11 @@ def source_of(
             answers = read_run(run, gold)  # a file that is no run is the greater mistake
         # Gold that lacks texts is counted with what was retrieved.
         gold = gold if texts.corpus.source is None else texts.gold(gold)
-        extra = [*filterfalse(gold.__contains__, answers)]
+        extra = [*filterfalse(gold.__contains__, answers.results)]
         if extra:
             _check_extra(extra, gold, answers, profile)
-        retrieved = map(answers.results.get, map(attrgetter("id"), gold))
-        rows: list[Row] = [*zip(repeat(None), gold, retrieved)]
+        retrieved = map(answers.results.get, map(attrgetter("id"), gold.queries))
+        rows: list[Row] = [*zip(repeat(None), gold.queries, retrieved)]
         source = Source(rows, answers.name, gold.name, texts, gold, answers, len(extra))
         n_replaced = gold.n_replaced_surrogates + answers.n_replaced_surrogates
         source.stats.repair.surrogates = n_replaced

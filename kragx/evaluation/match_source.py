@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from kragx.data import NO_CORPUS, Corpus, Query, Retrieved, Run
-from kragx.data.batch import Batch, batched
+from kragx.data.batch import Batch, batches_of
 from kragx.data.lists import distinct
 from kragx.evaluation.forbidden import Forbidding, PartMarks, joined
 from kragx.evaluation.inputs import OF_FORBIDDEN, PROBES, UNANSWERABLE, Source, StreamStats, Texts
@@ -205,11 +205,11 @@ def vocabulary_of_runs(
 ) -> Vocabulary:
     """The same of several runs over one gold set: a pair scores alike in all of them."""
     gathering, queries = Gathering(), [*dataset]
-    for batch in corpus.filled(batched((None, query, None) for query in queries)):
+    for batch in corpus.filled(batches_of((None, query, None) for query in queries)):
         gathering.add_batch(batch)
     for run in runs:
         answers = ((None, query, run.results.get(query.id)) for query in queries[:LOOKED_AT])
-        for batch in corpus.filled(batched(answers)):
+        for batch in corpus.filled(batches_of(answers)):
             gathering.add_docs(texts_of(batch.docs))
     return gathering.vocabulary
 
@@ -217,6 +217,6 @@ def vocabulary_of_runs(
 def vocabulary_of_items(items: Iterable[MatchItem]) -> Vocabulary:
     """The same of questions with their documents."""
     gathering = Gathering()
-    for batch in batched((None, item.query, Retrieved(item.docs)) for item in items):
+    for batch in batches_of((None, item.query, Retrieved(item.docs)) for item in items):
         gathering.add_batch(batch)
     return gathering.vocabulary

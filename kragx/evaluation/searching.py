@@ -13,7 +13,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from kragx.data import Doc, GoldDataset, Query, Run, Tokenizer, every_run
-from kragx.data.batch import Batch, batched
+from kragx.data.batch import Batch, batches_of
 from kragx.data.entries import Entries, SearchLists
 from kragx.data.lists import Lists, ranges, starts as starts_of
 from kragx.data.searches import UNKNOWN_DOC, ListName, Order
@@ -429,4 +429,4 @@ def seen_in_runs(dataset: GoldDataset, runs: Iterable[Run]) -> Seen | None:
         for query_id, answer in run.results.items()
         if query_id in dataset and answer.error is None and (answer.searches or not answer.has_list)
     ]
-    return seen_in(batched(rows)) if rows else None
+    return seen_in(batches_of(rows)) if rows else None

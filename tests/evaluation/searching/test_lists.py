@@ -17,7 +17,7 @@ from kragx import (
     UsageError,
     evaluate,
 )
-from kragx.data.batch import batched
+from kragx.data.batch import batches_of
 from kragx.evaluation.searching import seen_in, seen_in_runs
 from tests.evaluation.searching.support import (
     ALL_KNOWN,
@@ -267,5 +267,5 @@ def test_a_look_ahead_sees_the_same_in_runs_and_batches(of):
     ]
     gold, run = data(*of)
     rows = [(None, query, run.results.get(query.id)) for query in gold]
-    seen = seen_in_runs(gold, [run]), seen_in(batched(rows, 2))
+    seen = seen_in_runs(gold, [run]), seen_in(batches_of(rows, 2))
     assert len({*seen}) == 1
