@@ -232,7 +232,7 @@ class EntriesBuilder:
             if values is None:
                 values = [_UNSAID.get(name)] * n
             elif name == "text":
-                values = text_numbers(values)
+                values = interned_texts().numbers(values)
             self._columns[name] += values
 
     def entries(self, n: Sequence[int] | None = None) -> Entries:
@@ -257,17 +257,9 @@ _FIELDS: Mapping[Number, Mapping[str, attrgetter[Any]]] = {
 """The fields of a document, and of a gold item, in the order of those of `Entries`."""
 
 
-def text_numbers(texts: Sequence[str | None]) -> list[int]:
-    """The numbers of texts among the known ones."""
-    if None not in texts:
-        return interned_texts().numbers(texts)  # type: ignore[arg-type]
-    numbers = iter(interned_texts().numbers(text for text in texts if text is not None))
-    return [NO_TEXT if text is None else next(numbers) for text in texts]
-
-
 def numbered(texts: Sequence[str | None], n: Sequence[int]) -> Lists:
     """Texts, n of each question, by their numbers among the known ones."""
-    numbers = np.array(text_numbers(texts), np.int64)
+    numbers = np.array(interned_texts().numbers(texts), np.int64)
     return Lists(interned_texts().texts, numbers, np.array(n, np.int64))
 
 
