@@ -11,7 +11,7 @@ import io
 import re
 import warnings
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -140,13 +140,6 @@ def _header(cells: list[str], place: str) -> list[str]:
     return names
 
 
-def read_parquet(
-    path: str | Path, problems: Problems | None = None, encoding: str | None = None
-) -> Iterator[Row]:
-    """The rows of a Parquet file, numbered from 1."""
-    return ParquetTable(str(path)).rows()
-
-
 _MOST = 64 << 20
 """Bytes of XML, each of which takes many more in memory."""
 
@@ -263,12 +256,12 @@ def _shown_in(name: str, written: Any, cell: Any) -> Any:
     return text.zfill(len(zeros)) if set(zeros) == {"0"} else text  # 007 is the number 7
 
 
-READERS = {
+READERS: Mapping[str, Callable[..., Iterator[Row]]] = {
     ".csv": read_csv,
     ".tsv": read_csv,
     ".xlsx": read_excel,
     ".xls": read_excel,
-    ".parquet": read_parquet,
+    ".parquet": lambda path, *_: ParquetTable(str(path)).rows(),  # numbered from 1
 }
 """What reads a table, by the end of its file's name."""
 
