@@ -292,9 +292,13 @@ class BatchBuilder:
                 errors[n] = answer.error
             if answer.stages:
                 stages[n] = answer.stages
-        more = dict[str, list[Any]]()
+        more, forbidden_texts = dict[str, list[Any]](), None
         for name in set[str]().union(*mores):
             more[name] = [of_query.get(name, _MORE[name]) for of_query in mores]
+        if FORBIDDEN in more:
+            lists = [items or () for items in more[FORBIDDEN]]
+            texts = [item.text for item in chain.from_iterable(lists)]
+            forbidden_texts = numbered(texts, [*map(len, lists)])
         return Batch(
             lines=lines,
             query_ids=query_ids,
@@ -305,7 +309,7 @@ class BatchBuilder:
             seconds=seconds,
             errors=errors,
             more=more,
-            forbidden_texts=_forbidden_texts(more[FORBIDDEN]) if FORBIDDEN in more else None,
+            forbidden_texts=forbidden_texts,
             searches=SearchLists.of(answers) if are_searched else None,
             stages=stages,
         )
@@ -322,12 +326,6 @@ def _agree(golds: Mapping[str, Sequence[Any]]) -> bool:
     n_grades = len(grades) - (grades >= {None, 1.0})  # which are one
     are_apart = n_grades < 2 or (bool(ids) and None not in ids and len({*ids}) == len(ids))
     return are_apart and all(map(str.strip, golds.get("text", ())))
-
-
-def _forbidden_texts(lists: Sequence[Sequence[Forbidden] | None]) -> Lists:
-    """The texts of the items of each question, by their numbers among the known ones."""
-    texts = [item.text for items in lists for item in items or ()]
-    return numbered(texts, [len(items or ()) for items in lists])
 
 
 def batches_of(rows: Iterable[Row], size: int = AT_ONCE) -> Iterator[Batch]:
