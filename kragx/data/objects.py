@@ -5,13 +5,11 @@ numbers by document by question, rows of a format, or a gold set. Runs are ranke
 score, ties by id descending, whatever a column says of ranks.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isnan
 from numbers import Real
-from pathlib import Path
-from types import NoneType
 from typing import Any
 
 from kragx.data.formats.format import Format
@@ -19,13 +17,10 @@ from kragx.data.formats.other_tools import DEEPEVAL, RAGAS
 from kragx.data.formats.tabular import is_frame, rows_of_frame
 from kragx.data.gold import GoldDataset, Query, as_golds
 from kragx.data.text import SurrogateRepair
-from kragx.ground.errors import DataError, UsageError, shorten
+from kragx.ground.errors import DataError, shorten
 
 GOLD, RESULTS = frozenset({"gold"}), frozenset({"results"})
 BOTH = GOLD | RESULTS
-
-_PLAIN = (str, int, float, list, dict, Path, NoneType)
-"""What no tool's objects are, and what their lists do not begin with."""
 
 _QUESTION, _DOCUMENT = ("query_id", "qid"), ("doc_id", "docno")
 _GRADES, _SCORES = ("relevance", "label"), ("score",)
@@ -49,47 +44,6 @@ class Shape:
     holds: frozenset[str]
     fits: Callable[[Any], bool]
     read: Callable[[Any], object]
-
-
-def shape_of(value: object) -> Shape | None:
-    """The shape that a value has, if it is one of these."""
-    entry = value[0] if type(value) in (list, tuple) and value else value  # type: ignore[index]
-    if isinstance(entry, _PLAIN) or type(entry).__module__.startswith("kragx."):
-        return None
-    return next((shape for shape in SHAPES if shape.fits(value)), None)
-
-
-def _plain(value: object, side: str) -> object:
-    """What is looked for in plain values; any value that has none of the shapes is itself.
-
-    Raises:
-        UsageError: it holds the other side alone.
-    """
-    if isinstance(value, Iterator):
-        # ir_measures gives qrels as a stream, which can be looked at once.
-        value = list(value)
-    shape = shape_of(value)
-    if shape is None:
-        return value
-    if side not in shape.holds:
-        (other,) = shape.holds
-        place = {"gold": "first, as the gold set", "results": "second, as what was retrieved"}
-        raise UsageError(
-            "{name} hold {other}",
-            field=side,
-            remedy="pass them {place}",
-            name=shape.name,
-            other=other,
-            place=place[other],
-        )
-    return shape.read(value)
-
-
-gold_of: Callable[[object], object] = partial(_plain, side="gold")
-"""A gold set in plain values (`_plain`)."""
-
-results_of: Callable[[object], object] = partial(_plain, side="results")
-"""The same of what was retrieved."""
 
 
 def _has(value: object, *names: str) -> bool:

@@ -30,7 +30,7 @@ from kragx.data import (
 )
 from kragx.data.batch import Batch, BufferedRows, Row, batches_of
 from kragx.data.foreign import DISTANCE
-from kragx.data.objects import gold_of
+from kragx.data.reading import gold_of
 from kragx.data.scored import Scored
 from kragx.evaluation.arranging import arranged_batch
 from kragx.evaluation.retriever_adapters import is_retriever

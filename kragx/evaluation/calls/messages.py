@@ -430,7 +430,9 @@ _BLOCKS: Mapping[str, Any] = {
 def json_of(content: object) -> Any:
     """What a tool answered as JSON, which may be cut anywhere into blocks of text."""
     if isinstance(content, (list, tuple)) and content:
-        texts = [block.get("text") if isinstance(block, Mapping) else None for block in content]
+        texts: list[Any] = [
+            block.get("text") if isinstance(block, Mapping) else None for block in content
+        ]
         if all(isinstance(text, str) for text in texts):
             content = "".join(texts)
     return as_json(content)
