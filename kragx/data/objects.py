@@ -73,19 +73,18 @@ def _fits(value: Any, numbers: Sequence[str]) -> bool:
     return is_terrier or {*map(str, value.columns)} <= {*columns, "iteration"}
 
 
-def _rows(value: Any) -> list[Mapping[str, Any]]:
-    if is_frame(value):
-        return [row for _, row in rows_of_frame(value)]
-    return [row._asdict() if hasattr(row, "_asdict") else {} for row in value]
-
-
 def _numbers(value: Any, names: Sequence[str]) -> object:
     """Numbers by document by question.
 
     Raises:
         DataError: a document stands twice, with two numbers, or one has none.
     """
-    columns, rows = _columns(value, names), _rows(value)
+    columns = _columns(value, names)
+    rows: Iterable[Mapping[str, Any]]
+    if is_frame(value):
+        rows = (row for _, row in rows_of_frame(value))
+    else:
+        rows = (row._asdict() if hasattr(row, "_asdict") else {} for row in value)
     numbers: dict[str, dict[str, Any]] = {}
     for query, document, number in ([row.get(name) for name in columns] for row in rows):
         if not isinstance(number, Real) or isnan(number):

@@ -70,7 +70,9 @@ def read_csv(
         text, name = decoded(file.read(), encoding)
     if name == GUESSED and encoding is None:
         problems.guessed(name)
-    separator = "\t" if ending(path) == ".tsv" else _separator(text)
+    first = next(filter(str.strip, io.StringIO(text, newline="")), "")
+    signs = (sign for sign in ",;\t" if sign in _IN_QUOTES.sub("", first))
+    separator = "\t" if ending(path) == ".tsv" else next(signs, ",")
     # Strict, as a misplaced quote would swallow what follows into one cell without a word.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     header, n_columns = list[str](), 0
@@ -122,12 +124,6 @@ def read_csv(
         raise DataError(
             "{place}: the file is empty; a header with the fields' names is expected", place=path
         )
-
-
-def _separator(text: str) -> str:
-    """What the first line that is not blank separates cells by: commas, else semicolons or tabs."""
-    header = next(filter(str.strip, io.StringIO(text, newline="")), "")
-    return next((sign for sign in ",;\t" if sign in _IN_QUOTES.sub("", header)), ",")
 
 
 def _header(cells: list[str], place: str) -> list[str]:
