@@ -188,17 +188,17 @@ class BatchBuilder:
         self._rows: list[tuple[Any, ...]] = []
         self._n_before = 0
 
-    def batches(self, added: Iterable[int | None], usual: int = AT_ONCE) -> Iterator[Batch]:
+    def batches(self, added: Iterable[int | None]) -> Iterator[Batch]:
         """Batches of what is added meanwhile; of a mistake what stands before it.
 
         Args:
             added: says, each time that something may have been added, how many questions are a
-                batch, or nothing; those with some million characters of new texts are one, too.
-            usual: how many where it says nothing.
+                batch, or nothing, which is as many as usual; those with some million characters of
+                new texts are one, too.
         """
         try:
             for said in added:
-                size = said or usual
+                size = said or AT_ONCE
                 is_large = interned_texts().n_characters - self._n_before > _MOST_NEW
                 if self._rows and (len(self._rows) >= size or is_large):
                     yield self.batch()
@@ -328,14 +328,14 @@ def _agree(golds: Mapping[str, Sequence[Any]]) -> bool:
     return are_apart and all(map(str.strip, golds.get("text", ())))
 
 
-def batches_of(rows: Iterable[Row], size: int = AT_ONCE) -> Iterator[Batch]:
+def batches_of(rows: Iterable[Row]) -> Iterator[Batch]:
     """Questions in batches, as a source has them (`batches`), or made of objects.
 
     Of a mistake among these there is what stands before it.
     """
     batches: Callable[[], Iterator[Batch]] | None = getattr(rows, "batches", None)
     builder = BatchBuilder()
-    return builder.batches(starmap(builder.add, rows), size) if batches is None else batches()
+    return builder.batches(starmap(builder.add, rows)) if batches is None else batches()
 
 
 def in_rows(batches: Iterable[Batch]) -> Iterator[Row]:

@@ -43,7 +43,7 @@ def _passages(fields: Fields) -> Read:
     question = "query" if "query" in fields.record else "question"
     yield (
         Query(
-            id=fields.id_or_number("query_id"),
+            id=fields.id_or_number(),
             text=fields.text(question, is_required=True),
             gold=tuple(Gold(text=text) for text in fields.texts("answer_passage") if text.strip()),
             answerable=fields.flag("answerable"),
@@ -153,7 +153,7 @@ def _sample(fields: Fields, names: Sequence[str]) -> Read:
     if not golds and fields.record.keys().isdisjoint((gold, "reference_context_ids")):
         fields.report(gold, message("missing; they are the gold"), "warning")
     query = Query(
-        id=fields.id_or_number("query_id"),
+        id=fields.id_or_number(),
         text=fields.text(question, is_required=True),
         gold=tuple(starmap(Gold, golds)),
         answerable=fields.flag("answerable"),
