@@ -51,26 +51,17 @@ def _has(value: object, *names: str) -> bool:
 
 
 def _columns(value: Any, numbers: Sequence[str]) -> list[str]:
-    """What question, document and number are called in a frame or in named tuples; empty if not."""
-    if is_frame(value) and not hasattr(value, "features"):
-        names = [*map(str, value.columns)]
-    else:
-        names = [*getattr(_samples(value)[0], "_fields", ())]
+    """What question, document and number are called in a frame or in named tuples; empty if not.
+
+    Beside a frame's nothing else may stand, but for PyTerrier's runs, which are told by `docno`.
+    """
+    is_table = is_frame(value) and not hasattr(value, "features")
+    names = [*map(str, value.columns if is_table else getattr(_samples(value)[0], "_fields", ()))]
     choices = (_QUESTION, _DOCUMENT, numbers)
     columns = [name for choice in choices for name in choice if name in names][:3]
-    return columns if len(columns) == len(choices) else []
-
-
-def _fits(value: Any, numbers: Sequence[str]) -> bool:
-    """Whether tuples or a frame have these three; beside a frame's nothing else may stand.
-
-    But for PyTerrier's runs, which are told by `docno`.
-    """
-    columns = _columns(value, numbers)
-    if not columns or not is_frame(value):
-        return bool(columns)
     is_terrier = numbers is _SCORES and columns[:2] == ["qid", "docno"]
-    return is_terrier or {*map(str, value.columns)} <= {*columns, "iteration"}
+    may_be = not is_table or is_terrier or {*names} <= {*columns, "iteration"}
+    return columns if may_be and len(columns) == len(choices) else []
 
 
 def _numbers(value: Any, names: Sequence[str]) -> object:
@@ -187,7 +178,7 @@ def first_named(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
 
 
 def _rows_with(numbers: Sequence[str]) -> tuple[Callable[[Any], bool], Callable[[Any], object]]:
-    return partial(_fits, numbers=numbers), partial(_numbers, names=numbers)
+    return lambda value: bool(_columns(value, numbers)), lambda value: _numbers(value, numbers)
 
 
 def _samples_with(*names: str) -> Callable[[Any], bool]:
