@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeGuard, TypeVar, 
 from kragx.data import Corpus, GoldDataset, Run, Searches, as_corpus, read_dataset, read_run
 from kragx.data.foreign import answer_list, chroma_lists
 from kragx.data.formats.tabular import is_frame
-from kragx.data.objects import gold_of, shape_of
-from kragx.data.reading import are_rows, nothing_to_find
+from kragx.data.reading import are_rows, gold_of, nothing_to_find, shape_of
 from kragx.data.scored import are_scores
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import evaluate_run, for_all, ready

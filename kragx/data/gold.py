@@ -30,7 +30,7 @@ from kragx.data.lists import Floats
 from kragx.data.pages import page_gold
 from kragx.data.rules import RuleSet
 from kragx.data.text import SurrogateRepair
-from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight, unequal, weights_of
+from kragx.data.weights import INCLUSION, WEIGHT, clean_asks, unequal, weights_of
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.messages import Message
 from kragx.ground.printing import Line, Part, Shown, message, visible
@@ -181,9 +181,9 @@ class Query:
             object.__setattr__(self, FORBIDDEN, items)
         # Nearly all are 1.0, which needs no check.
         if type(self.weight) is not float or self.weight != 1.0:
-            object.__setattr__(self, "weight", clean_weight(self.weight))
+            object.__setattr__(self, WEIGHT, clean_asks(WEIGHT, self.weight))
         if type(self.inclusion) is not float or self.inclusion != 1.0:
-            object.__setattr__(self, "inclusion", clean_inclusion(self.inclusion))
+            object.__setattr__(self, INCLUSION, clean_asks(INCLUSION, self.inclusion))
 
     @property
     def turn(self) -> int:
