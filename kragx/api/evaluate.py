@@ -49,7 +49,6 @@ class EvaluateOptions(TypedDict, total=False):
     """The options of `evaluate`, which says what they mean."""
 
     match: object
-    metrics: MetricLike | Iterable[MetricLike] | None
     profile: str | Profile | None
     no_gold: NoGold | None
     facts_match: object
@@ -94,6 +93,7 @@ _SAID_ELSEWHERE = {
 }
 """What other tools, and other calls, take as an option of its own, and where it is said here."""
 
+Metrics = MetricLike | Iterable[MetricLike] | None
 Call = TypeVar("Call", bound=Callable[..., Any])
 
 
@@ -105,22 +105,31 @@ def _with_options(call: Call) -> Call:
         for name, kind in EvaluateOptions.__annotations__.items()
     ]
     # Type checkers read `Unpack`, help and notebooks the signature: neither knows the other's.
-    parameters = [*list(call_signature.parameters.values())[:2], *options]
+    parameters = [*list(call_signature.parameters.values())[:3], *options]
     call.__signature__ = call_signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return call
 
 
 @overload
 def evaluate(  # type: ignore[overload-overlap]  # every other mapping is one by query id
-    dataset: object, run: Mapping[str, Retriever], **options: Unpack[EvaluateOptions]
+    dataset: object,
+    run: Mapping[str, Retriever],
+    metrics: Metrics = None,
+    **options: Unpack[EvaluateOptions],
 ) -> "Evaluations": ...
 @overload
 def evaluate(
-    dataset: object, run: object = None, **options: Unpack[EvaluateOptions]
+    dataset: object,
+    run: object = None,
+    metrics: Metrics = None,
+    **options: Unpack[EvaluateOptions],
 ) -> Evaluation: ...
 @_with_options
 def evaluate(
-    dataset: object, run: object = None, **options: Unpack[EvaluateOptions]
+    dataset: object,
+    run: object = None,
+    metrics: Metrics = None,
+    **options: Unpack[EvaluateOptions],
 ) -> "Evaluation | Evaluations":
     """Match what was retrieved with the gold and compute the metrics; of several, compare them.
 
@@ -135,10 +144,10 @@ def evaluate(
             documents), which is asked first, each question once (`runs`: more often). None if
             `dataset` holds both, as the path of a results file does. To compare several, a mapping
             by name each of whose values is one of these.
-        match: a method name, a mapping of options, an import path, or a matcher; None for the
-            profile's (``overlap`` for kragx; ``id`` where one side has ids alone, and no `corpus`).
         metrics: metric strings such as ``ndcg@10``, names of other tools, functions; None for the
             profile's (the usual seven at 10). The verdict of a comparison speaks of the first.
+        match: a method name, a mapping of options, an import path, or a matcher; None for the
+            profile's (``overlap`` for kragx; ``id`` where one side has ids alone, and no `corpus`).
         profile: fixes what is left open: ``kragx``, ``trec``, ``krag`` or ``science-qa``; None for
             kragx, or for trec where metrics have trec_eval's names (``ndcg_cut_10``).
         no_gold: overrides what the profile does with queries that have no gold.
@@ -193,20 +202,29 @@ def evaluate(
         >>> results["other"]["mrr@5"]
         0.0
     """
-    return _evaluate(dataset, run, options, retrieve=_retrieve)
+    return _evaluate(dataset, run, metrics, options, retrieve=_retrieve)
 
 
 @overload
 async def aevaluate(  # type: ignore[overload-overlap]
-    dataset: object, run: Mapping[str, Retriever], **options: Unpack[EvaluateOptions]
+    dataset: object,
+    run: Mapping[str, Retriever],
+    metrics: Metrics = None,
+    **options: Unpack[EvaluateOptions],
 ) -> "Evaluations": ...
 @overload
 async def aevaluate(
-    dataset: object, run: object = None, **options: Unpack[EvaluateOptions]
+    dataset: object,
+    run: object = None,
+    metrics: Metrics = None,
+    **options: Unpack[EvaluateOptions],
 ) -> Evaluation: ...
 @_with_options
 async def aevaluate(
-    dataset: object, run: object = None, **options: Unpack[EvaluateOptions]
+    dataset: object,
+    run: object = None,
+    metrics: Metrics = None,
+    **options: Unpack[EvaluateOptions],
 ) -> "Evaluation | Evaluations":
     """`evaluate` for asynchronous code: retrievers are awaited, the rest runs in a thread.
 
@@ -234,7 +252,7 @@ async def aevaluate(
 
     try:
         # Retrievers are awaited in the caller's loop, to which their connections may belong.
-        return await asyncio.to_thread(_evaluate, dataset, run, options, retrieve=ask)
+        return await asyncio.to_thread(_evaluate, dataset, run, metrics, options, retrieve=ask)
     finally:
         ended = True
         for future in futures:
@@ -248,7 +266,12 @@ def _retrieve(retriever: object, gold: GoldDataset, **asking: Any) -> Run:
 
 
 def _evaluate(
-    dataset: object, run: object, options: EvaluateOptions, *, retrieve: Callable[..., Run]
+    dataset: object,
+    run: object,
+    metrics: Metrics,
+    options: EvaluateOptions,
+    *,
+    retrieve: Callable[..., Run],
 ) -> "Evaluation | Evaluations":
     """`evaluate`, in which `retrieve` asks, as it or `aretrieve` do."""
     if unknown := options.keys() - EvaluateOptions.__annotations__.keys():
@@ -256,7 +279,7 @@ def _evaluate(
             problem, remedy = message("no option of evaluate"), _SAID_ELSEWHERE[option]
             raise UsageError(problem, field=option, remedy=remedy)
         check_arguments(evaluate, {"dataset": dataset, **options}, "evaluate")
-    dataset, measures = gold_of(dataset), dict[str, Any](options)
+    dataset, measures = gold_of(dataset), dict[str, Any](options, metrics=metrics)
     asking: dict[str, Any] = {}
     for option in _ASKING.keys() & measures.keys():
         asking[option] = measures.pop(option)

@@ -438,6 +438,14 @@ def test_warnings_name_the_retriever_and_the_callers_line():
     assert {own.filename for own in caught} == {__file__}
 
 
+def test_metrics_stand_third_as_in_ranx():
+    """``evaluate(qrels, run, metrics)``, as ranx has it, is ``metrics=``, of one and of several."""
+    gold, found = {"q1": {"d1": 1}}, {"q1": {"d2": 0.9, "d1": 0.5}}
+    assert evaluate(gold, found, "mrr@5").mean == {"mrr@5": 0.5}
+    table = evaluate(gold, {"bm25": found}, ["mrr@5", "hits@5"]).table
+    assert table == {"bm25": {"mrr@5": 0.5, "hits@5": 1.0}}
+
+
 def test_an_unknown_option_is_an_error_that_names_the_one_that_is_meant():
     """Before anything is asked."""
     asked: list[str] = []
@@ -462,6 +470,7 @@ def test_an_unknown_option_is_an_error_that_names_the_one_that_is_meant():
         ({"match": "embedding"}, "match.embeddings: none are named; name a class"),
         ({"metrics": "retrieval_f1"}, "perhaps you meant 'f1(over=retrieved)'"),
         ({"metrics": "mrr@5, ndcg@5"}, "several metrics are a list: [ndcg@10, mrr@10]"),
+        ({"metrics": "mrr@5,ndcg@5(gain=exp2)"}, "several metrics are a list"),
         ({"metrics": "hit@3"}, "perhaps you meant 'hit_rate@5'"),
     ],
 )

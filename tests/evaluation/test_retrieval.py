@@ -162,10 +162,12 @@ def test_any_retriever_can_be_asked(retriever: object, ask: Callable[..., Run]) 
 
 @every_way
 def test_questions_come_as_gold_sets_do(ask: Callable[..., Run], tmp_path: Path) -> None:
-    """A gold set as it is or as a file, or questions alone, which are named q1, q2, ..."""
+    """A gold set as it is or as a file, or questions alone, by id or named q1, q2, ..."""
     gold = GoldDataset.from_documents([["Seoul"], ["Busan"]], queries=["Where?", "And then?"])
     write_gold(gold, tmp_path / "gold.jsonl")
-    for dataset in (gold, tmp_path / "gold.jsonl", [*gold], ["Where?", "And then?"]):
+    texts_alone = ["Where?", "And then?"]
+    by_id = dict(zip(("q1", "q2"), texts_alone))
+    for dataset in (gold, tmp_path / "gold.jsonl", [*gold], texts_alone, by_id):
         run = ask(lambda question: [question], dataset, progress=False)
         texts = {name: answer.documents[0].text for name, answer in run.results.items()}
         assert texts == {"q1": "Where?", "q2": "And then?"}
