@@ -326,7 +326,10 @@ def test_a_retriever_that_never_answers_is_no_result(evaluated: Callable[[], obj
     ("answer", "reason"),
     [
         (None, "the retriever returned None; a list of documents is expected"),
-        ("압록강", "the retriever returned str '압록강'"),
+        (
+            "압록강",
+            "the retriever returned str '압록강'; a list of documents is expected; in an agent",
+        ),
         (b"text", "returned bytes b'text'"),
         (5, "returned int 5"),
         ({"압록강"}, "returned set {'압록강'}"),
