@@ -88,6 +88,14 @@ _OF_MATCH = message("write match={{'method': 'overlap', 'threshold': 0.5}}, whic
 _SAID_ELSEWHERE = {
     **dict.fromkeys(("k", "ks", "top_k"), message("write it behind a metric: metrics=['ndcg@5']")),
     **dict.fromkeys(("match_method", "method"), message("write match='rouge2'")),
+    **dict.fromkeys(
+        ("judge", "model", "llm"),
+        message("write match={{'method': 'llm', 'judge': 'gpt-4.1-mini'}}"),
+    ),
+    **dict.fromkeys(
+        ("queries", "questions"),
+        message("they belong to the gold: GoldDataset.from_documents(gold, queries)"),
+    ),
     "matchers": message("evaluate by one matcher at a time: match='overlap'"),
     **dict.fromkeys(("threshold", "tokenizer", "measure", "id_key"), _OF_MATCH),
 }

@@ -463,6 +463,8 @@ def test_an_unknown_option_is_an_error_that_names_the_one_that_is_meant():
         ({"threshold": 0.3}, "match={'method': 'overlap', 'threshold': 0.5}"),
         ({"tokenizer": "kiwi"}, "match={'method': 'overlap', 'threshold': 0.5}"),
         ({"matchers": ["exact", "overlap"]}, "match='overlap'"),
+        ({"llm": "gpt-4.1"}, "write match={'method': 'llm', 'judge': 'gpt-4.1-mini'}"),
+        ({"queries": ["When?"]}, "GoldDataset.from_documents(gold, queries)"),
         ({"match": {"rouge2": 0.5}}, "write {'method': 'rouge2', ...}, with its options"),
         ({"match": ["exact", "overlap"]}, "{'any': [...]}, or {'all': [...]}"),
         ({"match": Judge(ScriptedClient([3]))}, "{'method': 'llm', 'judge': judge}"),
