@@ -63,6 +63,7 @@ class EvaluateOptions(TypedDict, total=False):
     concurrency: int
     runs: int
     stages: bool
+    input: Mapping[str, str] | None
     documents: str | None
     text: str | None
     id: str | None
@@ -76,6 +77,7 @@ _ASKING = {
     "concurrency": 1,
     "runs": 1,
     "stages": False,
+    "input": None,
     "documents": None,
     "text": None,
     "id": None,
@@ -184,6 +186,8 @@ def evaluate(
             are of these; how the runs differ stands beside (`Evaluation.several_runs`).
         stages: whether to keep what each step of a LangChain chain returned; a comparison then says
             where the gold is lost (`Evaluations.losses`), as does its page.
+        input: of a LangChain runnable or graph whose input is a mapping, what its fields get:
+            ``{"messages": "query"}``, ``{"input": "query", "chat_history": "history"}``.
         documents: of a function whose hits are none of the usual documents: where the list of them
             is in its answer, as for `kragx.retrievers.HttpRetriever` (``$.hits[*]``, ``$`` is the
             answer); names are keys or attributes.
