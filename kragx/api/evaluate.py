@@ -129,17 +129,11 @@ def evaluate(  # type: ignore[overload-overlap]  # every other mapping is one by
 ) -> "Evaluations": ...
 @overload
 def evaluate(
-    dataset: object,
-    run: object = None,
-    metrics: Metrics = None,
-    **options: Unpack[EvaluateOptions],
+    dataset: object, run: object = None, metrics: Metrics = None, **options: Unpack[EvaluateOptions]
 ) -> Evaluation: ...
 @_with_options
 def evaluate(
-    dataset: object,
-    run: object = None,
-    metrics: Metrics = None,
-    **options: Unpack[EvaluateOptions],
+    dataset: object, run: object = None, metrics: Metrics = None, **options: Unpack[EvaluateOptions]
 ) -> "Evaluation | Evaluations":
     """Match what was retrieved with the gold and compute the metrics; of several, compare them.
 
@@ -226,17 +220,11 @@ async def aevaluate(  # type: ignore[overload-overlap]
 ) -> "Evaluations": ...
 @overload
 async def aevaluate(
-    dataset: object,
-    run: object = None,
-    metrics: Metrics = None,
-    **options: Unpack[EvaluateOptions],
+    dataset: object, run: object = None, metrics: Metrics = None, **options: Unpack[EvaluateOptions]
 ) -> Evaluation: ...
 @_with_options
 async def aevaluate(
-    dataset: object,
-    run: object = None,
-    metrics: Metrics = None,
-    **options: Unpack[EvaluateOptions],
+    dataset: object, run: object = None, metrics: Metrics = None, **options: Unpack[EvaluateOptions]
 ) -> "Evaluation | Evaluations":
     """`evaluate` for asynchronous code: retrievers are awaited, the rest runs in a thread.
 
