@@ -71,18 +71,12 @@ class EvaluateOptions(TypedDict, total=False):
     metadata: str | Mapping[str, str] | None
 
 
-_ASKING = {
-    "timeout": None,
+_ASKING: Mapping[str, object] = {
+    **dict.fromkeys(("timeout", "input", "documents", "text", "id", "score", "metadata")),
     "retries": 0,
     "concurrency": 1,
     "runs": 1,
     "stages": False,
-    "input": None,
-    "documents": None,
-    "text": None,
-    "id": None,
-    "score": None,
-    "metadata": None,
 }
 """How a retriever is asked where nobody says it; the other options are None there."""
 
@@ -208,7 +202,7 @@ def evaluate(
         >>> results["other"]["mrr@5"]
         0.0
     """
-    return _evaluate(dataset, run, metrics, options, retrieve=_retrieve)
+    return _evaluate(dataset, run, {**options, "metrics": metrics}, retrieve=_retrieve)
 
 
 @overload
@@ -252,7 +246,8 @@ async def aevaluate(
 
     try:
         # Retrievers are awaited in the caller's loop, to which their connections may belong.
-        return await asyncio.to_thread(_evaluate, dataset, run, metrics, options, retrieve=ask)
+        options_of_all = {**options, "metrics": metrics}
+        return await asyncio.to_thread(_evaluate, dataset, run, options_of_all, retrieve=ask)
     finally:
         ended = True
         for future in futures:
@@ -266,20 +261,15 @@ def _retrieve(retriever: object, gold: GoldDataset, **asking: Any) -> Run:
 
 
 def _evaluate(
-    dataset: object,
-    run: object,
-    metrics: Metrics,
-    options: EvaluateOptions,
-    *,
-    retrieve: Callable[..., Run],
+    dataset: object, run: object, options: dict[str, Any], *, retrieve: Callable[..., Run]
 ) -> "Evaluation | Evaluations":
     """`evaluate`, in which `retrieve` asks, as it or `aretrieve` do."""
-    if unknown := options.keys() - EvaluateOptions.__annotations__.keys():
+    if unknown := options.keys() - {"metrics", *EvaluateOptions.__annotations__}:
         for option in unknown & _SAID_ELSEWHERE.keys():
             problem, remedy = message("no option of evaluate"), _SAID_ELSEWHERE[option]
             raise UsageError(problem, field=option, remedy=remedy)
         check_arguments(evaluate, {"dataset": dataset, **options}, "evaluate")
-    dataset, measures = gold_of(dataset), dict[str, Any](options, metrics=metrics)
+    dataset, measures = gold_of(dataset), dict(options)
     asking: dict[str, Any] = {}
     for option in _ASKING.keys() & measures.keys():
         asking[option] = measures.pop(option)
