@@ -338,6 +338,7 @@ class GoldDataset(Shown):
                     items=named(items),
                 )
         if isinstance(queries, Mapping):
+            check_unique(map(str, queries), "queries")
             questions = dict(numbered(queries))
             if alone := questions.keys() ^ {query_id for query_id, _ in by_id}:
                 raise UsageError(

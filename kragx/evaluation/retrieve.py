@@ -121,12 +121,12 @@ async def aretrieve(
 
 def _questions(dataset: object) -> GoldDataset:
     if isinstance(dataset, (list, tuple, Mapping)) and dataset:
-        kinds = {*map(type, dataset.values() if isinstance(dataset, Mapping) else dataset)}
+        by_id = numbered(dataset)
+        kinds = {type(question) for _, question in by_id}
         if kinds == {str}:
-            queries = dict(numbered(dataset))
-            return GoldDataset.from_documents(dict.fromkeys(queries, ()), queries)
+            return GoldDataset.from_documents(dict.fromkeys(dict(by_id), ()), dataset)
         if kinds == {Query}:
-            return GoldDataset(tuple(dataset))
+            return GoldDataset(tuple(query for _, query in by_id))
     return read_dataset(dataset)
 
 

@@ -32,7 +32,8 @@ def _client(value: object) -> Client:
         case _ if hasattr(value, "with_structured_output"):
             return LangChainClient(value)
     raise UsageError(
-        "{kind} is no judge; pass a model's name, a client, or a LangChain chat model",
+        "{kind} is no client; pass a model's name, a client, or a LangChain chat model",
+        field="judge.client",
         kind=type(value).__name__,
     )
 
@@ -78,7 +79,7 @@ class JudgeSettings:
         UsageError: an option is wrong.
     """
 
-    client: Annotated[Any, _client]
+    client: Any
     store: Annotated[Any, Address.of] = DEFAULT_STORE
     rubric: Annotated[Any, optional(read_rubric)] = None
     language: Literal["auto", "en", "ko"] = "auto"
@@ -105,6 +106,7 @@ class JudgeSettings:
     )
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "client", _client(self.client))
         with inside("judge"):
             check_options(self)
         if self.price is None and any(limit.cost is not None for limit in self.budget):

@@ -169,6 +169,8 @@ def test_questions_by_id_join_by_id(gold: Any) -> None:
     assert {query.id: query.text for query in dataset} == {"q1": "하나", "q2": "둘"}
     with pytest.raises(UsageError, match="queries: 'q2' is the id of a question or of gold alone"):
         GoldDataset.from_documents(gold, {"q1": "하나", "q3": "둘"})
+    with pytest.raises(DataError, match="queries: query id '1' stands twice"):
+        GoldDataset.from_documents({"1": ["가"]}, {1: "하나", "1": "둘"})
 
 
 def test_questions_may_be_a_column() -> None:

@@ -167,7 +167,8 @@ def test_questions_come_as_gold_sets_do(ask: Callable[..., Run], tmp_path: Path)
     write_gold(gold, tmp_path / "gold.jsonl")
     texts_alone = ["Where?", "And then?"]
     by_id = dict(zip(("q1", "q2"), texts_alone))
-    for dataset in (gold, tmp_path / "gold.jsonl", [*gold], texts_alone, by_id):
+    queries_by_id = {query.id: query for query in gold}
+    for dataset in (gold, tmp_path / "gold.jsonl", [*gold], texts_alone, by_id, queries_by_id):
         run = ask(lambda question: [question], dataset, progress=False)
         texts = {name: answer.documents[0].text for name, answer in run.results.items()}
         assert texts == {"q1": "Where?", "q2": "And then?"}

@@ -62,8 +62,10 @@ def test_what_stands_for_a_rubric_and_a_client():
     with pytest.raises(UsageError, match=r"rubric: .*'suport'; perhaps you meant 'support'"):
         Question("suport", "a document")
     assert Judge("gpt-4.1-mini") == Judge(OpenAIClient("gpt-4.1-mini"))
-    with pytest.raises(UsageError, match=r"judge\.client: int is no judge; pass a model's name"):
+    with pytest.raises(UsageError, match=r"judge\.client: int is no client; pass a model's name"):
         Judge(5)
+    with pytest.raises(UsageError, match=r"^judge\.model: '' names no model"):
+        Judge("")
 
 
 def named(kind: str, **args: Any) -> str:
