@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kragx.api.evaluations import Evaluations
 from kragx.app import config, pipeline
 from kragx.app.compare_folders import read_gates
 from kragx.app.run_report import RunReport
@@ -23,7 +22,7 @@ from kragx.metrics import KRAGX
 
 
 def assert_gates(
-    results: str | Path | RunReport | Comparison | Evaluation | Evaluations,
+    results: str | Path | RunReport | Comparison | Evaluation,
     gates: Mapping[str, Any] | None = None,
     *,
     earlier: str | Path | None = None,
@@ -62,8 +61,6 @@ def _results(
     results: object, gates: Mapping[str, Any] | None, earlier: Path | None, *, trust: bool
 ) -> tuple[tuple[GateResult, ...], list[Failures]]:
     """The gates, and whose failures are more than is tolerated."""
-    if isinstance(results, Evaluations):
-        results = results.comparison
     match results:
         case Comparison() | Evaluation():
             if gates is None or earlier is not None:

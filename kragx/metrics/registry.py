@@ -276,12 +276,12 @@ def split(text: str) -> tuple[str, Cut, dict[str, str]]:
             number above 0 nor a budget.
     """
     match = _PATTERN.fullmatch(text)
-    if "," in text.partition("(")[0]:
-        raise UsageError(
-            "several metrics are a list: [ndcg@10, mrr@10]; a command takes -m for each"
-        )
     if match is None:
-        raise UsageError("not of the form name@k(option=value), for example 'ndcg@10(gain=exp2)'")
+        raise UsageError(
+            "not of the form name@k(option=value); several metrics are a list: [ndcg@10, mrr@10]"
+            if "," in text.partition("(")[0]
+            else "not of the form name@k(option=value), for example 'ndcg@10(gain=exp2)'"
+        )
     options: dict[str, str] = {}
     for part in filter(str.strip, (match["options"] or "").split(",")):
         key, equals, value = (piece.strip() for piece in part.partition("="))
