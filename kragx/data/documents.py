@@ -393,7 +393,14 @@ def ranked(answer: Any, repair: SurrogateRepair, place: str) -> tuple[Doc, ...]:
         entries = _only_list(answer, lists)
     entries = answer if entries is None else entries
     if type(entries) is not list and not _is_list(entries):
-        raise _no_list(answer, message("a list of documents is expected"))
+        raise _no_list(
+            answer,
+            message(
+                "a list of documents is expected; in an agent @kragx.searched marks what searches"
+            )
+            if isinstance(answer, str)
+            else message("a list of documents is expected"),
+        )
     return as_docs(entries, repair, place)
 
 

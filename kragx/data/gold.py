@@ -312,8 +312,8 @@ class GoldDataset(Shown):
     def from_documents(
         cls,
         gold: Sequence[Sequence[object]] | Mapping[str, Sequence[object] | Mapping[str, float]],
+        queries: Sequence[str] | Mapping[str, str] | None = None,
         *,
-        queries: Sequence[str] | None = None,
         unanswerable: Collection[str] = (),
         name: str = "gold",
     ) -> GoldDataset:
@@ -323,7 +323,7 @@ class GoldDataset(Shown):
             gold: for each query a list of gold items (LangChain documents, mappings as in a gold
                 file, strings or `Gold`); or a mapping from query id to such a list, or to
                 ``{document id: grade}``. Queries in a plain list are named q1, q2, ...
-            queries: the questions, in the order of `gold`.
+            queries: the questions, in the order of `gold`; or a mapping from query id to question.
             unanswerable: ids of the queries that nothing answers; they have no gold.
             name: names the set in results.
         """
@@ -337,13 +337,27 @@ class GoldDataset(Shown):
                     query_id=query_id,
                     items=named(items),
                 )
+        if isinstance(queries, Mapping):
+            check_unique(map(str, queries), "queries")
+            questions = dict(numbered(queries))
+            if alone := questions.keys() ^ {query_id for query_id, _ in by_id}:
+                raise UsageError(
+                    "queries: {query_id!r} is the id of a question or of gold alone; "
+                    "give both the same ids",
+                    query_id=min(alone),
+                )
+            queries = [questions[query_id] for query_id, _ in by_id]
         if queries is not None and len(queries) != len(by_id):
             raise UsageError(
                 "queries: {n_queries} questions for {n_by_id} lists of gold; pass one for each",
                 n_queries=len(queries),
                 n_by_id=len(by_id),
             )
-        texts = clean_each(queries or (), lambda text: clean_text(text, repair), field="queries")
+        texts = clean_each(
+            () if queries is None else queries,  # columns of tables have no truth value
+            lambda text: clean_text(text, repair),
+            field="queries",
+        )
         rows = list[Query]()
         for (query_id, items), text in zip_longest(by_id, texts):
             golds = as_golds(items, repair, f"query {query_id!r}")

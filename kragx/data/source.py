@@ -328,7 +328,9 @@ class Reading:
         if self.format is None:
             if kind == "run":
                 raise DataError(
-                    "a TREC run, which holds no gold; pass it as the run", path=str(path)
+                    "a TREC run, which holds no gold; pass it as the run "
+                    "(of kragx score: --gold FILE RUN)",
+                    path=str(path),
                 )
             self.format = FORMATS.get(kind)
         is_told = self.format_name is None and (self._columns or self.role)

@@ -8,12 +8,9 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.outputs import ChatResult
 from pydantic import SecretStr
 
+from kragx import UsageError
 from kragx.app.config import filled, parse_config
-from kragx.judging import (
-    LangChainClient,
-    Question,
-    read_judge,
-)
+from kragx.judging import Judge, LangChainClient, OpenAIClient, Question, read_judge
 from kragx.judging.queue import PendingQuestions
 from kragx.judging.rubric import RUBRICS
 from tests.thoroughness import all_cases
@@ -56,6 +53,19 @@ def key(client: object) -> str:
     """The key of one question to this judge."""
     question = Question(RUBRICS["support-en-1"], "a document", gold="a gold text")
     return PendingQuestions(read_judge(client), [question]).keys[0]
+
+
+def test_what_stands_for_a_rubric_and_a_client():
+    """A question says what it asks, and a judge its model; what is neither is an error."""
+    assert Question("support", "문서", gold="정답").rubric is RUBRICS["support-ko-1"]
+    assert Question("relevance", "문서", query="When?").rubric is RUBRICS["relevance-en-1"]
+    with pytest.raises(UsageError, match=r"rubric: .*'suport'; perhaps you meant 'support'"):
+        Question("suport", "a document")
+    assert Judge("gpt-4.1-mini") == Judge(OpenAIClient("gpt-4.1-mini"))
+    with pytest.raises(UsageError, match=r"judge\.client: int is no client; pass a model's name"):
+        Judge(5)
+    with pytest.raises(UsageError, match=r"^judge\.model: '' names no model"):
+        Judge("")
 
 
 def named(kind: str, **args: Any) -> str:

@@ -72,12 +72,19 @@ PASSAGES = Format(
 
 
 _NO_GOLD = message("missing; write [] where a question has no gold")
+_ONE_MODULE = message(
+    "missing, as in the files of AutoRAG's modules; best_*.parquet beside them has it"
+)
 
 
 def _autorag(fields: Fields) -> Read:
     """Its query; what else it holds goes to the metadata."""
     answers = fields.texts("generation_gt")
-    query_id = fields.id("qid")
+    if "qid" in fields.record:
+        query_id = fields.id("qid")
+    else:
+        query_id = ""
+        fields.report("qid", _ONE_MODULE)
     if fields.record.keys().isdisjoint(("retrieval_gt", "retrieved_ids")):
         fields.report("retrieval_gt", _NO_GOLD)
     query = Query(
