@@ -17,7 +17,7 @@ from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, shorten
 from kragx.ground.secrets import BareUrl
 from kragx.judging.client import Counting, FailureKind
-from kragx.judging.rubric import Rubric, built_in, canonical_json, key_of
+from kragx.judging.rubric import Rubric, canonical_json, key_of
 from kragx.judging.template import names_in
 
 # The same question would be answered the same way again; the others may succeed another time.
@@ -57,8 +57,7 @@ class Question:
     """One thing to judge; lone surrogates in its texts become U+FFFD.
 
     Attributes:
-        rubric: what is asked and the scale: a `Rubric`, or one of kragx's by what it asks
-            (``support``), in the language of the gold or query.
+        rubric: what is asked and the scale.
         document: the retrieved text.
         query: the query's text (relevance).
         gold: the gold text (support).
@@ -71,7 +70,7 @@ class Question:
         examples: what the judge is shown before it, and the name of the set they are of.
     """
 
-    rubric: Any
+    rubric: Rubric
     document: str
     query: str | None = None
     gold: str | None = None
@@ -85,9 +84,6 @@ class Question:
     examples_name: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.rubric, Rubric):
-            words = built_in(self.rubric, self.gold or self.query or "")
-            object.__setattr__(self, "rubric", words)
         prompt = self.rubric.prompt
         if prompt is not None and "reference" not in names_in(prompt):
             object.__setattr__(self, "reference", None)

@@ -13,14 +13,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import yaml
 
 from kragx.data.formats.jsonl import read_text
 from kragx.data.korean import HANGUL
 from kragx.data.yaml_text import Loader, yaml_problem
-from kragx.ground.errors import DataError, UsageError, inside, nearest, shorten
+from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.options import check_options, fitting, from_options, is_text, optional
 from kragx.ground.printing import message
 from kragx.judging.template import check_prompt, read_prompt
@@ -194,21 +194,10 @@ def words_around(rubric: Rubric) -> Mapping[str, Any]:
 
 
 def built_in(asks: Asks, text: str, language: Language | Literal["auto"] = "auto") -> Rubric:
-    """The built-in rubric of a question; ``auto`` takes Korean where `text` holds Hangul.
-
-    Raises:
-        UsageError: none asks that.
-    """
+    """The built-in rubric of a question; ``auto`` takes Korean where `text` holds Hangul."""
     if language == "auto":
         language = "ko" if HANGUL.search(text) else "en"
-    rubric = RUBRICS.get(f"{asks}-{language}-1")
-    if rubric is None:
-        raise UsageError(
-            "rubric: none of kragx's asks {asks!r}; {hint}",
-            asks=asks,
-            hint=nearest(str(asks), get_args(Asks)),
-        )
-    return rubric
+    return RUBRICS[f"{asks}-{language}-1"]
 
 
 # -- digests ---------------------------------------------------------------------------------------

@@ -55,12 +55,8 @@ def key(client: object) -> str:
     return PendingQuestions(read_judge(client), [question]).keys[0]
 
 
-def test_what_stands_for_a_rubric_and_a_client():
-    """A question says what it asks, and a judge its model; what is neither is an error."""
-    assert Question("support", "문서", gold="정답").rubric is RUBRICS["support-ko-1"]
-    assert Question("relevance", "문서", query="When?").rubric is RUBRICS["relevance-en-1"]
-    with pytest.raises(UsageError, match=r"rubric: .*'suport'; perhaps you meant 'support'"):
-        Question("suport", "a document")
+def test_what_stands_for_a_client():
+    """A judge is made of its model's name; what is no client is an error."""
     assert Judge("gpt-4.1-mini") == Judge(OpenAIClient("gpt-4.1-mini"))
     with pytest.raises(UsageError, match=r"judge\.client: int is no client; pass a model's name"):
         Judge(5)
