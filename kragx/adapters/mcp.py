@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from kragx.data import GoldDataset, Retrieved, Run
+from kragx.data import Retrieved, Run, read_dataset
 from kragx.data.formats.jsonl import foreign_json
 from kragx.data.objects import first_named
 from kragx.evaluation.calls.call import Call, searches_made
@@ -31,7 +31,7 @@ _MESSAGES = ("message", "payload", "data", "jsonrpc_message")
 
 def read_mcp(
     log: str | Path | Iterable[object] | Mapping[str, str | Path | Iterable[object]],
-    gold: GoldDataset,
+    gold: object,
     *,
     name: str = "agent",
     tools: Sequence[str] | None = None,
@@ -54,7 +54,7 @@ def read_mcp(
 
     Args:
         log: a file of JSON Lines (also .gz) or messages; or one for each question, by its id.
-        gold: the gold set.
+        gold: the gold set, as for `evaluate`.
         name: names the run.
         tools: the names of those that search; None for all.
         query_id: where a request has the question's id, such as ``params._meta.query_id``.
@@ -65,6 +65,7 @@ def read_mcp(
             is of a question of the gold set.
         UsageError: nothing says which question calls are for; or a path is wrong.
     """
+    gold = read_dataset(gold)
     reader = LogReader(gold, tools, query_id, documents)
     if query_id is None and not isinstance(log, Mapping):
         raise UsageError(

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kragx.data import GoldDataset, Retrieved, Run
+from kragx.data import Retrieved, Run, read_dataset
 from kragx.evaluation.calls.call import Call, searches_made
 from kragx.evaluation.calls.logs import KnownQuestions, LogReader, records, warn_of
 from kragx.evaluation.calls.messages import (
@@ -36,7 +36,7 @@ _Chat = tuple[str, str | None, Sequence[Any]]
 
 def read_messages(
     chats: str | Path | Iterable[object],
-    gold: GoldDataset,
+    gold: object,
     *,
     name: str = "agent",
     tools: Sequence[str] | None = None,
@@ -63,7 +63,7 @@ def read_messages(
 
     Args:
         chats: a file of JSON Lines (also .gz), or chats.
-        gold: the gold set.
+        gold: the gold set, as for `evaluate`.
         name: names the run.
         tools: the names of those that search; None for all.
         query_id: where a chat says the id of its last question: a path such as
@@ -76,6 +76,7 @@ def read_messages(
         UsageError: two questions of the gold set have the same text and history, and nothing tells
             them; or `query_id` is no path.
     """
+    gold = read_dataset(gold)
     reader = LogReader(gold, tools, query_id, documents)
     remedy = "name where a chat has the id: query_id='metadata.query_id'"
     questions = KnownQuestions(gold, by_id=query_id is not None, remedy=remedy)

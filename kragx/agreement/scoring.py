@@ -51,7 +51,7 @@ def systems(runs: Sequence[Run]) -> list[Run]:
     if any(run.reruns for run in runs):
         raise UsageError("runs: labels are of the documents of single runs; pass each of run.every")
     if not runs:
-        raise UsageError("runs: there is no system to score; name at least one")
+        raise UsageError("runs: no results to score; name at least one (--runs)")
     if len({run.name for run in runs}) != len(runs):
         raise UsageError("runs: two have the same name; name each differently")
 

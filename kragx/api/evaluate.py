@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeGuard, TypeVar, 
 from kragx.data import Corpus, GoldDataset, Run, Searches, as_corpus, read_dataset, read_run
 from kragx.data.foreign import answer_list, chroma_lists
 from kragx.data.formats.tabular import is_frame
-from kragx.data.objects import gold_of, shape_of
-from kragx.data.reading import are_rows, nothing_to_find
+from kragx.data.reading import are_rows, gold_of, nothing_to_find, shape_of
 from kragx.data.scored import are_scores
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import evaluate_run, for_all, ready
@@ -49,7 +48,6 @@ class EvaluateOptions(TypedDict, total=False):
     """The options of `evaluate`, which says what they mean."""
 
     match: object
-    metrics: MetricLike | Iterable[MetricLike] | None
     profile: str | Profile | None
     no_gold: NoGold | None
     facts_match: object
@@ -64,6 +62,7 @@ class EvaluateOptions(TypedDict, total=False):
     concurrency: int
     runs: int
     stages: bool
+    input: Mapping[str, str] | None
     documents: str | None
     text: str | None
     id: str | None
@@ -71,17 +70,12 @@ class EvaluateOptions(TypedDict, total=False):
     metadata: str | Mapping[str, str] | None
 
 
-_ASKING = {
-    "timeout": None,
+_ASKING: Mapping[str, object] = {
+    **dict.fromkeys(("timeout", "input", "documents", "text", "id", "score", "metadata")),
     "retries": 0,
     "concurrency": 1,
     "runs": 1,
     "stages": False,
-    "documents": None,
-    "text": None,
-    "id": None,
-    "score": None,
-    "metadata": None,
 }
 """How a retriever is asked where nobody says it; the other options are None there."""
 
@@ -89,11 +83,20 @@ _OF_MATCH = message("write match={{'method': 'overlap', 'threshold': 0.5}}, whic
 _SAID_ELSEWHERE = {
     **dict.fromkeys(("k", "ks", "top_k"), message("write it behind a metric: metrics=['ndcg@5']")),
     **dict.fromkeys(("match_method", "method"), message("write match='rouge2'")),
+    **dict.fromkeys(
+        ("judge", "model", "llm"),
+        message("write match={{'method': 'llm', 'judge': 'gpt-4.1-mini'}}"),
+    ),
+    **dict.fromkeys(
+        ("queries", "questions"),
+        message("they belong to the gold: GoldDataset.from_documents(gold, queries)"),
+    ),
     "matchers": message("evaluate by one matcher at a time: match='overlap'"),
     **dict.fromkeys(("threshold", "tokenizer", "measure", "id_key"), _OF_MATCH),
 }
 """What other tools, and other calls, take as an option of its own, and where it is said here."""
 
+Metrics = MetricLike | Iterable[MetricLike] | None
 Call = TypeVar("Call", bound=Callable[..., Any])
 
 
@@ -105,22 +108,25 @@ def _with_options(call: Call) -> Call:
         for name, kind in EvaluateOptions.__annotations__.items()
     ]
     # Type checkers read `Unpack`, help and notebooks the signature: neither knows the other's.
-    parameters = [*list(call_signature.parameters.values())[:2], *options]
+    parameters = [*list(call_signature.parameters.values())[:3], *options]
     call.__signature__ = call_signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return call
 
 
 @overload
 def evaluate(  # type: ignore[overload-overlap]  # every other mapping is one by query id
-    dataset: object, run: Mapping[str, Retriever], **options: Unpack[EvaluateOptions]
+    dataset: object,
+    run: Mapping[str, Retriever],
+    metrics: Metrics = None,
+    **options: Unpack[EvaluateOptions],
 ) -> "Evaluations": ...
 @overload
 def evaluate(
-    dataset: object, run: object = None, **options: Unpack[EvaluateOptions]
+    dataset: object, run: object = None, metrics: Metrics = None, **options: Unpack[EvaluateOptions]
 ) -> Evaluation: ...
 @_with_options
 def evaluate(
-    dataset: object, run: object = None, **options: Unpack[EvaluateOptions]
+    dataset: object, run: object = None, metrics: Metrics = None, **options: Unpack[EvaluateOptions]
 ) -> "Evaluation | Evaluations":
     """Match what was retrieved with the gold and compute the metrics; of several, compare them.
 
@@ -135,10 +141,10 @@ def evaluate(
             documents), which is asked first, each question once (`runs`: more often). None if
             `dataset` holds both, as the path of a results file does. To compare several, a mapping
             by name each of whose values is one of these.
-        match: a method name, a mapping of options, an import path, or a matcher; None for the
-            profile's (``overlap`` for kragx; ``id`` where one side has ids alone, and no `corpus`).
         metrics: metric strings such as ``ndcg@10``, names of other tools, functions; None for the
             profile's (the usual seven at 10). The verdict of a comparison speaks of the first.
+        match: a method name, a mapping of options, an import path, or a matcher; None for the
+            profile's (``overlap`` for kragx; ``id`` where one side has ids alone, and no `corpus`).
         profile: fixes what is left open: ``kragx``, ``trec``, ``krag`` or ``science-qa``; None for
             kragx, or for trec where metrics have trec_eval's names (``ndcg_cut_10``).
         no_gold: overrides what the profile does with queries that have no gold.
@@ -167,6 +173,8 @@ def evaluate(
             are of these; how the runs differ stands beside (`Evaluation.several_runs`).
         stages: whether to keep what each step of a LangChain chain returned; a comparison then says
             where the gold is lost (`Evaluations.losses`), as does its page.
+        input: of a LangChain runnable or graph whose input is a mapping, what its fields get:
+            ``{"messages": "query"}``, ``{"input": "query", "chat_history": "history"}``.
         documents: of a function whose hits are none of the usual documents: where the list of them
             is in its answer, as for `kragx.retrievers.HttpRetriever` (``$.hits[*]``, ``$`` is the
             answer); names are keys or attributes.
@@ -193,20 +201,23 @@ def evaluate(
         >>> results["other"]["mrr@5"]
         0.0
     """
-    return _evaluate(dataset, run, options, retrieve=_retrieve)
+    return _evaluate(dataset, run, {**options, "metrics": metrics}, retrieve=_retrieve)
 
 
 @overload
 async def aevaluate(  # type: ignore[overload-overlap]
-    dataset: object, run: Mapping[str, Retriever], **options: Unpack[EvaluateOptions]
+    dataset: object,
+    run: Mapping[str, Retriever],
+    metrics: Metrics = None,
+    **options: Unpack[EvaluateOptions],
 ) -> "Evaluations": ...
 @overload
 async def aevaluate(
-    dataset: object, run: object = None, **options: Unpack[EvaluateOptions]
+    dataset: object, run: object = None, metrics: Metrics = None, **options: Unpack[EvaluateOptions]
 ) -> Evaluation: ...
 @_with_options
 async def aevaluate(
-    dataset: object, run: object = None, **options: Unpack[EvaluateOptions]
+    dataset: object, run: object = None, metrics: Metrics = None, **options: Unpack[EvaluateOptions]
 ) -> "Evaluation | Evaluations":
     """`evaluate` for asynchronous code: retrievers are awaited, the rest runs in a thread.
 
@@ -234,7 +245,8 @@ async def aevaluate(
 
     try:
         # Retrievers are awaited in the caller's loop, to which their connections may belong.
-        return await asyncio.to_thread(_evaluate, dataset, run, options, retrieve=ask)
+        options_of_all = {**options, "metrics": metrics}
+        return await asyncio.to_thread(_evaluate, dataset, run, options_of_all, retrieve=ask)
     finally:
         ended = True
         for future in futures:
@@ -248,15 +260,15 @@ def _retrieve(retriever: object, gold: GoldDataset, **asking: Any) -> Run:
 
 
 def _evaluate(
-    dataset: object, run: object, options: EvaluateOptions, *, retrieve: Callable[..., Run]
+    dataset: object, run: object, options: dict[str, Any], *, retrieve: Callable[..., Run]
 ) -> "Evaluation | Evaluations":
     """`evaluate`, in which `retrieve` asks, as it or `aretrieve` do."""
-    if unknown := options.keys() - EvaluateOptions.__annotations__.keys():
+    if unknown := options.keys() - {"metrics", *EvaluateOptions.__annotations__}:
         for option in unknown & _SAID_ELSEWHERE.keys():
             problem, remedy = message("no option of evaluate"), _SAID_ELSEWHERE[option]
             raise UsageError(problem, field=option, remedy=remedy)
         check_arguments(evaluate, {"dataset": dataset, **options}, "evaluate")
-    dataset, measures = gold_of(dataset), dict[str, Any](options)
+    dataset, measures = gold_of(dataset), dict(options)
     asking: dict[str, Any] = {}
     for option in _ASKING.keys() & measures.keys():
         asking[option] = measures.pop(option)

@@ -15,12 +15,20 @@ from typing import Any
 import numpy as np
 
 from kragx.data.documents import clean_seconds
-from kragx.data.entries import Columns, Entries, SearchLists, are_whole, numbered, text_numbers
+from kragx.data.entries import (
+    Entries,
+    EntriesBuilder,
+    SearchLists,
+    are_whole,
+    numbered,
+    plain_columns,
+)
 from kragx.data.forbidden import FORBIDDEN, Forbidden
 from kragx.data.gold import Query, query_hash
 from kragx.data.lists import Bools, Floats, Lists, interned_texts
 from kragx.data.runs import Retrieved, Status, status_of
 from kragx.data.searches import Search, Stage
+from kragx.data.text import not_a_text
 from kragx.data.weights import INCLUSION, WEIGHT, weights_said
 from kragx.ground.errors import DataError
 
@@ -174,27 +182,24 @@ class Batch:
 
 
 class BatchBuilder:
-    """Fills batches question by question.
-
-    Each text is looked up while its question is at hand: what was read just now is found fastest.
-    """
+    """Fills batches question by question."""
 
     def __init__(self) -> None:
-        # Each a question's gold and documents, line, id, text, what few say, and the answer.
+        # Each a question's line, id, text, what few say, and the answer.
         self._rows: list[tuple[Any, ...]] = []
         self._n_before = 0
 
-    def batches(self, added: Iterable[int | None], usual: int = AT_ONCE) -> Iterator[Batch]:
+    def batches(self, added: Iterable[int | None]) -> Iterator[Batch]:
         """Batches of what is added meanwhile; of a mistake what stands before it.
 
         Args:
             added: says, each time that something may have been added, how many questions are a
-                batch, or nothing; those with some million characters of new texts are one, too.
-            usual: how many where it says nothing.
+                batch, or nothing, which is as many as usual; those with some million characters of
+                new texts are one, too.
         """
         try:
             for said in added:
-                size = said or usual
+                size = said or AT_ONCE
                 is_large = interned_texts().n_characters - self._n_before > _MOST_NEW
                 if self._rows and (len(self._rows) >= size or is_large):
                     yield self.batch()
@@ -205,18 +210,28 @@ class BatchBuilder:
         if self._rows:
             yield self.batch()
 
+    def _entries(self) -> tuple[EntriesBuilder, EntriesBuilder]:
+        """What gold items and documents of the next question are added to."""
+        if not self._rows:  # not before: who takes a batch may have the texts forgotten meanwhile
+            interned_texts().make_room()
+            self._n_before = interned_texts().n_characters
+            self._builders = EntriesBuilder("grade"), EntriesBuilder("score")
+        return self._builders
+
     def add(self, line: int | None, query: Query, answer: Retrieved | None) -> None:
         """Add a question and what was retrieved for it."""
         more: dict[str, Any] = {}
         for name, unsaid in _MORE.items():
             if (value := getattr(query, name)) != unsaid:
                 more[name] = value
-        docs = () if answer is None or answer.error is not None else answer.documents
-        golds, of_docs = Columns.of(query.gold, "grade"), Columns.of(docs, "score")
-        try:
-            self._add(golds, of_docs, line, query.id, query.text, more, answer)
-        except DataError as error:
-            raise error.within(path=f"query {query.id!r}") from None
+        documents = () if answer is None or answer.error is not None else answer.documents
+        for item in (*query.gold, *documents):  # before any of them is added
+            if item.text is not None and not isinstance(item.text, str):
+                raise not_a_text(item.text).within(path=f"query {query.id!r}")
+        golds, docs = self._entries()
+        golds.add(query.gold)
+        docs.add(documents)
+        self._rows.append((line, query.id, query.text, more, answer))
 
     def add_record(
         self, line: int | None, record: Mapping[str, Any], *, mended: bool
@@ -229,12 +244,13 @@ class BatchBuilder:
         Args:
             line: on which it begins.
             record: its fields.
-            mended: as of `Columns.of_records`.
+            mended: as of `plain_columns`.
         """
         if not _PLAIN.issuperset(record):
             return None
-        golds = Columns.of_records(record.get("gold", []), "grade", mended=mended)
-        docs = Columns.of_records(record.get("retrieved", []), "score", mended=mended)
+        lists = record.get("gold", []), record.get("retrieved", [])
+        golds = plain_columns(lists[0], "grade", mended=mended)
+        docs = plain_columns(lists[1], "score", mended=mended)
         metadata = record.get("metadata")
         query_id, text, query_type = map(record.get, _TEXTS)
         # Not `isinstance`: True is a whole number to it, and no id.
@@ -259,21 +275,17 @@ class BatchBuilder:
             return None
         more = {} if query_type is None else {"query_type": query_type}
         more |= {"metadata": {**metadata}} if metadata else {}
+        for entries, values, columns in zip(self._entries(), lists, (golds, docs)):
+            entries.add_columns(len(values), columns)
         answer = Retrieved(seconds=seconds) if "retrieved" in record else None
-        self._add(golds, docs, line, query_id, text, more, answer)
+        self._rows.append((line, query_id, text, more, answer))
         return query_id
-
-    def _add(self, golds: Columns, docs: Columns, *row: Any) -> None:
-        if not self._rows:  # not before: who takes a batch may have the texts forgotten meanwhile
-            interned_texts().make_room()
-            self._n_before = interned_texts().n_characters
-        texts = golds.texts and text_numbers(golds.texts), docs.texts and text_numbers(docs.texts)
-        self._rows.append((golds._replace(texts=texts[0]), docs._replace(texts=texts[1]), *row))
 
     def batch(self) -> Batch:
         """What was added; from here on it begins anew."""
+        golds, docs = map(EntriesBuilder.entries, self._entries())
         rows, self._rows = self._rows, []
-        golds, docs, lines, query_ids, questions, mores, answers = [*zip(*rows)] or [()] * 7
+        lines, query_ids, questions, mores, answers = [*zip(*rows)] or [()] * 5
         seconds, errors = [None] * len(rows), dict[int, str]()
         stages, are_searched = dict[int, tuple[Stage, ...]](), False
         for n, answer in enumerate(answers):
@@ -285,20 +297,24 @@ class BatchBuilder:
                 errors[n] = answer.error
             if answer.stages:
                 stages[n] = answer.stages
-        more = dict[str, list[Any]]()
+        more, forbidden_texts = dict[str, list[Any]](), None
         for name in set[str]().union(*mores):
             more[name] = [of_query.get(name, _MORE[name]) for of_query in mores]
+        if FORBIDDEN in more:
+            lists = [items or () for items in more[FORBIDDEN]]
+            texts = [item.text for item in chain.from_iterable(lists)]
+            forbidden_texts = numbered(texts, [*map(len, lists)])
         return Batch(
             lines=lines,
             query_ids=query_ids,
             questions=questions,
-            golds=Entries.of_lists(golds),
-            docs=Entries.of_lists(docs),
+            golds=golds,
+            docs=docs,
             statuses=[*map(status_of, answers)],
             seconds=seconds,
             errors=errors,
             more=more,
-            forbidden_texts=_forbidden_texts(more[FORBIDDEN]) if FORBIDDEN in more else None,
+            forbidden_texts=forbidden_texts,
             searches=SearchLists.of(answers) if are_searched else None,
             stages=stages,
         )
@@ -309,30 +325,22 @@ _TEXTS = ("query_id", "query", "query_type")
 _PLAIN = frozenset((*_TEXTS, "gold", "retrieved", "seconds", "metadata"))
 
 
-def _agree(golds: Columns) -> bool:
+def _agree(golds: Mapping[str, Sequence[Any]]) -> bool:
     """Whether no gold item is empty, or can contradict another, as two grades of one text do."""
-    grades, ids = {*(golds.numbers or ())}, golds.ids or ()
+    grades, ids = {*golds.get("grade", ())}, golds.get("id", ())
     n_grades = len(grades) - (grades >= {None, 1.0})  # which are one
-    are_apart = n_grades < 2 or (None not in ids and len({*ids}) == golds.n)
-    return are_apart and all(map(str.strip, golds.texts or ()))
-
-
-def _forbidden_texts(lists: Sequence[Sequence[Forbidden] | None]) -> Lists:
-    """The texts of the items of each question, by their numbers among the known ones."""
-    texts = [item.text for items in lists for item in items or ()]
-    return numbered(texts, [len(items or ()) for items in lists])
+    are_apart = n_grades < 2 or (bool(ids) and None not in ids and len({*ids}) == len(ids))
+    return are_apart and all(map(str.strip, golds.get("text", ())))
 
 
 def batches_of(rows: Iterable[Row]) -> Iterator[Batch]:
-    """Questions in batches, as a source has them (`batches`), or made of objects."""
+    """Questions in batches, as a source has them (`batches`), or made of objects.
+
+    Of a mistake among these there is what stands before it.
+    """
     batches: Callable[[], Iterator[Batch]] | None = getattr(rows, "batches", None)
-    return batched(rows) if batches is None else batches()
-
-
-def batched(rows: Iterable[Row], size: int = AT_ONCE) -> Iterator[Batch]:
-    """Questions and answers that are objects in batches; of a mistake what stands before it."""
     builder = BatchBuilder()
-    return builder.batches(starmap(builder.add, rows), size)
+    return builder.batches(starmap(builder.add, rows)) if batches is None else batches()
 
 
 def in_rows(batches: Iterable[Batch]) -> Iterator[Row]:

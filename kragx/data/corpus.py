@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from kragx.data.batch import Batch, Row, batched
+from kragx.data.batch import Batch, Row, batches_of
 from kragx.data.documents import Doc, as_doc, clean_id
 from kragx.data.entries import numbered
 from kragx.data.forbidden import stretch_in, stretch_of
@@ -156,7 +156,7 @@ class Corpus:
         golds = chain.from_iterable(query.gold for query in dataset)
         if (self.source is None and needed_by is None) or not any(map(_textless, golds)):
             return dataset
-        filled = self.filled(batched((None, query, None) for query in dataset), needed_by)
+        filled = self.filled(batches_of((None, query, None) for query in dataset), needed_by)
         queries = tuple(query for batch in filled for query in batch.queries())
         return dataset if self.source is None else replace(dataset, queries=queries)
 
@@ -164,7 +164,7 @@ class Corpus:
         """A run with texts; as `filled`."""
         # What was retrieved alone is looked at, so the queries need no more than their ids.
         rows = ((None, Query(query_id), answer) for query_id, answer in run.results.items())
-        batches = self.filled(batched(rows), needed_by)
+        batches = self.filled(batches_of(rows), needed_by)
         pairs = (pair for batch in batches for pair in zip(batch.query_ids, batch.answers()))
         results = {query_id: answer for query_id, answer in pairs if answer}
         reruns = tuple(self.run(again, needed_by) for again in run.reruns)

@@ -371,7 +371,11 @@ def ranked(answer: Any, repair: SurrogateRepair, place: str) -> tuple[Doc, ...]:
     """
     entries: Any = answer if type(answer) is list else answer_list(answer)
     if entries is None and isinstance(answer, Mapping):
-        lists = {name: value for name, value in answer.items() if _may_be_documents(value)}
+        lists = {  # of documents or texts; an empty one may be of either
+            name: value
+            for name, value in answer.items()
+            if _is_list(value) and all(isinstance(doc, str) or is_doc(doc) for doc in value)
+        }
         has_numbers = any(hasattr(value, "__float__") for value in answer.values())
         if not lists and (has_numbers or not answer):
             scores = ((needed_id(key, repair), key, score) for key, score in answer.items())
@@ -384,7 +388,14 @@ def ranked(answer: Any, repair: SurrogateRepair, place: str) -> tuple[Doc, ...]:
         entries = _only_list(answer, lists)
     entries = answer if entries is None else entries
     if type(entries) is not list and not _is_list(entries):
-        raise _no_list(answer, message("a list of documents is expected"))
+        raise _no_list(
+            answer,
+            message(
+                "a list of documents is expected; in an agent @kragx.searched marks what searches"
+            )
+            if isinstance(answer, str)
+            else message("a list of documents is expected"),
+        )
     return as_docs(entries, repair, place)
 
 
@@ -401,11 +412,6 @@ def rank_by_score(docs: Sequence[Doc]) -> tuple[Doc, ...]:
 def is_answer(value: object) -> bool:
     """Whether a value answers one question: a list of documents, or any mapping with some."""
     return _is_list(value) or isinstance(value, Mapping) or answer_list(value) is not None
-
-
-def _may_be_documents(value: Any) -> bool:
-    """Whether a value is a list of documents or texts; an empty one may be."""
-    return _is_list(value) and all(isinstance(doc, str) or is_doc(doc) for doc in value)
 
 
 def _is_list(value: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,7 @@ from itertools import chain, islice, repeat
 from math import nan
 from operator import attrgetter, itemgetter, methodcaller
 from types import NoneType
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -25,88 +26,53 @@ NO_TEXT = -1
 # Beyond it whole numbers may be more than a float holds: the checks say so, one by one.
 _MOST = 1e300
 
-
-class Columns(NamedTuple):
-    """One list of documents or gold items, field by field; None for a field that none of them has.
-
-    Attributes:
-        n: how many there are.
-        texts: theirs; or their numbers.
-        ids: theirs.
-        numbers: scores, or grades.
-        metadata: a mapping for each.
-        alternatives: of gold items.
-    """
-
-    n: int
-    texts: Sequence[Any] | None = None
-    ids: Sequence[str | None] | None = None
-    numbers: Sequence[float | None] | None = None
-    metadata: Sequence[Mapping[str, Any] | None] | None = None
-    alternatives: Sequence[tuple[Doc, ...]] | None = None
-
-    @classmethod
-    def of(cls, items: Sequence[Doc] | Sequence[Gold], number: str) -> Self:
-        """Those of objects; `number` names their score, or grade."""
-        columns = list[Any]()
-        for field in _FIELDS[number]:
-            column = [*map(field, items)]
-            # Nothing is said by None alone, nor by mappings and tuples that are empty.
-            says_nothing = _EMPTY.issuperset(map(type, column)) and not any(column)
-            columns.append(None if says_nothing else column)
-        return cls(len(items), *columns)
-
-    @classmethod
-    def of_records(cls, values: object, number: str, *, mended: bool = False) -> Self | None:
-        """Those of records as plain as most are; None of others, which are for `as_doc`, `as_gold`.
-
-        A field of all of them at once takes a tenth of the time of one value after the other.
-
-        Args:
-            values: the records.
-            number: the name of the field that is a score, or grade.
-            mended: whether lone surrogates were replaced already, as in what was read as JSON.
-        """
-        if type(values) is not list or not {*map(type, values)} <= {dict}:
-            return None
-        kinds, fields = _KINDS[number], dict[str, list[Any]]()
-        names = set().union(*values)
-        are_alike = {*map(len, values)} == {len(names)}
-        for name in names:
-            get = itemgetter(name) if are_alike else methodcaller("get", name)
-            fields[name] = [*map(get, values)]
-            if name not in kinds or not kinds[name].issuperset(map(type, fields[name])):
-                return None
-        texts, ids, numbers, metadata = map(fields.get, ("text", "id", number, "metadata"))
-        if (
-            (texts is None and (ids is None or None in ids) and values)  # which is a mistake
-            or not all(map(str.strip, map(str, ids or ())))
-            or not all(map(_MOST.__gt__, map(abs, {*(numbers or ())} - {None})))  # or NaN
-            or not (mended or are_whole((*(texts or ()), *(ids or ()))))
-        ):
-            return None
-        return cls(
-            len(values),
-            texts,
-            ids if ids and any(ids) else None,
-            numbers and [None if value is None else float(value) for value in numbers],
-            [dict(about or {}) for about in metadata] if metadata and any(metadata) else None,
-        )
-
-
-_FIELDS = {
-    number: [*map(attrgetter, ("text", "id", number, "metadata", *more))]
-    for number, more in (("score", ()), ("grade", ("alternatives",)))
-}
 _EMPTY = {NoneType, dict, tuple}
-_OF_ANY: Mapping[str, set[type]] = {
+_UNSAID: Mapping[str, Any] = {"text": NO_TEXT, "alternatives": ()}
+_KINDS: Mapping[str, set[type]] = {
     "text": {str},
     "id": {str, NoneType},
     "metadata": {dict, NoneType},
+    "score": {float, int, NoneType},
+    "grade": {float, int, NoneType},
 }
-_KINDS: Mapping[str, Mapping[str, set[type]]] = {
-    number: {**_OF_ANY, number: {float, int, NoneType}} for number in ("grade", "score")
-}
+Number = Literal["score", "grade"]
+"""What the number of an entry is: of a document its score, of a gold item its grade."""
+
+
+def plain_columns(values: object, number: Number, *, mended: bool) -> dict[str, Any] | None:
+    """Records as plain as most are, field by field; None of others (for `as_doc`, `as_gold`).
+
+    A field of all of them at once takes a tenth of the time of one value after the other.
+
+    Args:
+        values: the records.
+        number: the field that is a score, or grade.
+        mended: whether lone surrogates were replaced already, as in what was read as JSON.
+    """
+    if type(values) is not list or not {*map(type, values)} <= {dict}:
+        return None
+    names, columns = set[str]().union(*values), dict[str, Any]()
+    are_alike = {*map(len, values)} == {len(names)}
+    if not names <= {"text", "id", "metadata", number}:
+        return None
+    for name in names:
+        get = itemgetter(name) if are_alike else methodcaller("get", name)
+        columns[name] = [*map(get, values)]
+        if not _KINDS[name].issuperset(map(type, columns[name])):
+            return None
+    texts, ids, numbers, metadata = map(columns.get, ("text", "id", number, "metadata"))
+    if (
+        (texts is None and (ids is None or None in ids) and values)  # which is a mistake
+        or not all(map(str.strip, map(str, ids or ())))
+        or not all(map(_MOST.__gt__, map(abs, {*(numbers or ())} - {None})))  # or NaN
+        or not (mended or are_whole((*(texts or ()), *(ids or ()))))
+    ):
+        return None
+    if numbers:
+        columns[number] = [None if value is None else float(value) for value in numbers]
+    if metadata:
+        columns["metadata"] = [dict(about or {}) for about in metadata]
+    return columns
 
 
 def are_whole(texts: Iterable[str | None]) -> bool:
@@ -139,33 +105,11 @@ class Entries:
     are_distinct: bool = False
 
     @classmethod
-    def of(cls, items: Sequence[Doc] | Sequence[Gold], n: Sequence[int], number: str) -> Entries:
-        """Those of objects, n of each question; `number` names their score, or grade."""
-        columns = Columns.of(items, number)
-        texts = columns.texts and text_numbers(columns.texts)
-        return cls.of_lists([columns._replace(texts=texts)], n)
-
-    @classmethod
-    def of_lists(cls, lists: Sequence[Columns], n: Sequence[int] | None = None) -> Entries:
-        """Those of lists whose texts are numbers (`text_numbers`).
-
-        Args:
-            lists: one of each question; or, with `n`, of several questions.
-            n: how many entries each question has.
-        """
-        sizes, *fields = [*zip(*lists)] or [()] * len(Columns._fields)
-        columns = list[Any]()
-        for of_lists, unsaid in zip(fields, (NO_TEXT, None, None, None, ())):
-            column: list[Any] | None = None
-            if of_lists.count(None) < len(of_lists):
-                column = []
-                for part, size in zip(of_lists, sizes):
-                    column += [unsaid] * size if part is None else part
-            columns.append(column)
-        texts, *others = columns
-        numbers = np.full(sum(sizes), NO_TEXT) if texts is None else np.array(texts, np.int64)
-        n_entries = np.array(sizes if n is None else n, np.int64)
-        return cls(Lists(interned_texts().texts, numbers, n_entries), *others)
+    def of(cls, items: Sequence[Doc] | Sequence[Gold], n: Sequence[int], number: Number) -> Entries:
+        """Those of objects, n of each question."""
+        builder = EntriesBuilder(number)
+        builder.add(items)
+        return builder.entries(n)
 
     @cached_property
     def values(self) -> Floats:
@@ -259,17 +203,63 @@ class Entries:
         return [*map(tuple, map(islice, stream, self.texts.n_texts.tolist()))]
 
 
-def text_numbers(texts: Sequence[str | None]) -> list[int]:
-    """The numbers of texts among the known ones."""
-    if None not in texts:
-        return interned_texts().numbers(texts)  # type: ignore[arg-type]
-    numbers = iter(interned_texts().numbers(text for text in texts if text is not None))
-    return [NO_TEXT if text is None else next(numbers) for text in texts]
+class EntriesBuilder:
+    """Fills the columns of entries, list by list.
+
+    Each text is looked up while its list is at hand: what was read just now is found fastest.
+
+    Args:
+        number: what the number of an entry is.
+    """
+
+    def __init__(self, number: Number) -> None:
+        self._fields = _FIELDS[number]
+        self._columns = defaultdict[str, list[Any]](list)
+        self._n: list[int] = []
+
+    def add(self, items: Sequence[Doc] | Sequence[Gold]) -> None:
+        """Add a list of objects."""
+        columns: dict[str, list[Any]] = {}
+        for name, field in self._fields.items():
+            columns[name] = [*map(field, items)]
+        self.add_columns(len(items), columns)
+
+    def add_columns(self, n: int, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Add a list of n entries by field; one that none of them has need not be there."""
+        self._n.append(n)
+        for name in self._fields:
+            values: Sequence[Any] | None = columns.get(name)
+            if values is None:
+                values = [_UNSAID.get(name)] * n
+            elif name == "text":
+                values = interned_texts().numbers(values)
+            self._columns[name] += values
+
+    def entries(self, n: Sequence[int] | None = None) -> Entries:
+        """What was added; `n` is how many entries each question has, where that is not its list."""
+        numbers = np.array(self._columns["text"], np.int64)
+        sizes = np.array(self._n if n is None else n, np.int64)
+        columns: list[Any] = [Lists(interned_texts().texts, numbers, sizes)]
+        for name in [*self._fields][1:]:
+            column = self._columns[name]
+            # Nothing is said by None alone, nor by mappings and tuples that are empty.
+            says_nothing = _EMPTY.issuperset(map(type, column)) and not any(column)
+            columns.append(None if says_nothing else column)
+        return Entries(*columns)
+
+
+_FIELDS: Mapping[Number, Mapping[str, attrgetter[Any]]] = {
+    "score": {name: attrgetter(name) for name in ("text", "id", "score", "metadata")},
+    "grade": {
+        name: attrgetter(name) for name in ("text", "id", "grade", "metadata", "alternatives")
+    },
+}
+"""The fields of a document, and of a gold item, in the order of those of `Entries`."""
 
 
 def numbered(texts: Sequence[str | None], n: Sequence[int]) -> Lists:
     """Texts, n of each question, by their numbers among the known ones."""
-    numbers = np.array(text_numbers(texts), np.int64)
+    numbers = np.array(interned_texts().numbers(texts), np.int64)
     return Lists(interned_texts().texts, numbers, np.array(n, np.int64))
 
 

@@ -31,7 +31,7 @@ from kragx.data.lists import Floats
 from kragx.data.pages import page_gold
 from kragx.data.rules import RuleSet
 from kragx.data.text import SurrogateRepair
-from kragx.data.weights import INCLUSION, WEIGHT, clean_inclusion, clean_weight, unequal, weights_of
+from kragx.data.weights import INCLUSION, WEIGHT, clean_asks, unequal, weights_of
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.messages import Message
 from kragx.ground.printing import Line, Part, Shown, message, visible
@@ -193,9 +193,9 @@ class Query:
             object.__setattr__(self, FORBIDDEN, items)
         # Nearly all are 1.0, which needs no check.
         if type(self.weight) is not float or self.weight != 1.0:
-            object.__setattr__(self, "weight", clean_weight(self.weight))
+            object.__setattr__(self, WEIGHT, clean_asks(WEIGHT, self.weight))
         if type(self.inclusion) is not float or self.inclusion != 1.0:
-            object.__setattr__(self, "inclusion", clean_inclusion(self.inclusion))
+            object.__setattr__(self, INCLUSION, clean_asks(INCLUSION, self.inclusion))
 
     @property
     def turn(self) -> int:
@@ -324,8 +324,8 @@ class GoldDataset(Shown):
     def from_documents(
         cls,
         gold: Sequence[Sequence[object]] | Mapping[str, Sequence[object] | Mapping[str, float]],
+        queries: Sequence[str] | Mapping[str, str] | None = None,
         *,
-        queries: Sequence[str] | None = None,
         unanswerable: Collection[str] = (),
         name: str = "gold",
     ) -> GoldDataset:
@@ -335,7 +335,7 @@ class GoldDataset(Shown):
             gold: for each query a list of gold items (LangChain documents, mappings as in a gold
                 file, strings or `Gold`); or a mapping from query id to such a list, or to
                 ``{document id: grade}``. Queries in a plain list are named q1, q2, ...
-            queries: the questions, in the order of `gold`.
+            queries: the questions, in the order of `gold`; or a mapping from query id to question.
             unanswerable: ids of the queries that nothing answers; they have no gold.
             name: names the set in results.
         """
@@ -349,13 +349,27 @@ class GoldDataset(Shown):
                     query_id=query_id,
                     items=named(items),
                 )
+        if isinstance(queries, Mapping):
+            check_unique(map(str, queries), "queries")
+            questions = dict(numbered(queries))
+            if alone := questions.keys() ^ {query_id for query_id, _ in by_id}:
+                raise UsageError(
+                    "queries: {query_id!r} is the id of a question or of gold alone; "
+                    "give both the same ids",
+                    query_id=min(alone),
+                )
+            queries = [questions[query_id] for query_id, _ in by_id]
         if queries is not None and len(queries) != len(by_id):
             raise UsageError(
                 "queries: {n_queries} questions for {n_by_id} lists of gold; pass one for each",
                 n_queries=len(queries),
                 n_by_id=len(by_id),
             )
-        texts = clean_each(queries or (), lambda text: clean_text(text, repair), field="queries")
+        texts = clean_each(
+            () if queries is None else queries,  # columns of tables have no truth value
+            lambda text: clean_text(text, repair),
+            field="queries",
+        )
         rows = list[Query]()
         for (query_id, items), text in zip_longest(by_id, texts):
             golds = as_golds(items, repair, f"query {query_id!r}")

@@ -7,14 +7,12 @@ from there on it is a number, and whatever belongs to it stands in an array.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import count, islice
 from threading import local
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from kragx.data.text import not_a_text
 
 Ints = NDArray[np.int64]
 """An array of whole numbers."""
@@ -88,9 +86,8 @@ class InternedTexts:
 
     def _forget(self) -> None:
         self.texts: list[str] = []
-        self._numbers: defaultdict[str, int] = defaultdict()
         # Looking a new text up makes it the next number.
-        self._numbers.default_factory = self._numbers.__len__
+        self._numbers = defaultdict[str | None, int](count().__next__, {None: _NOTHING})
         self._number_of = self._numbers.__getitem__
         self.n_characters: int = 0
 
@@ -101,20 +98,11 @@ class InternedTexts:
             self._forget()
         return is_full
 
-    def numbers(self, texts: Iterable[str]) -> list[int]:
-        """The number of each text.
-
-        Raises:
-            DataError: one is no text; then none of them is known.
-        """
+    def numbers(self, texts: Iterable[str | None]) -> list[int]:
+        """The number of each text; -1 for none."""
         numbers = [*map(self._number_of, texts)]
-        if n_new := len(self._numbers) - len(self.texts):
+        if n_new := len(self._numbers) - 1 - len(self.texts):
             new: list[Any] = [*islice(reversed(self._numbers), n_new)][::-1]
-            for value in new if {*map(type, new)} != {str} else ():
-                if not isinstance(value, str):
-                    for text in new:
-                        del self._numbers[text]
-                    raise not_a_text(value)
             self.n_characters += sum(map(len, new))
             self.texts += new
         return numbers

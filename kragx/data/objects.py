@@ -5,13 +5,11 @@ numbers by document by question, rows of a format, or a gold set. Runs are ranke
 score, ties by id descending, whatever a column says of ranks.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isnan
 from numbers import Real
-from pathlib import Path
-from types import NoneType
 from typing import Any
 
 from kragx.data.formats.format import Format
@@ -19,13 +17,10 @@ from kragx.data.formats.other_tools import DEEPEVAL, RAGAS
 from kragx.data.formats.tabular import is_frame, rows_of_frame
 from kragx.data.gold import GoldDataset, Query, as_golds
 from kragx.data.text import SurrogateRepair
-from kragx.ground.errors import DataError, UsageError, shorten
+from kragx.ground.errors import DataError, shorten
 
 GOLD, RESULTS = frozenset({"gold"}), frozenset({"results"})
 BOTH = GOLD | RESULTS
-
-_PLAIN = (str, int, float, list, dict, Path, NoneType)
-"""What no tool's objects are, and what their lists do not begin with."""
 
 _QUESTION, _DOCUMENT = ("query_id", "qid"), ("doc_id", "docno")
 _GRADES, _SCORES = ("relevance", "label"), ("score",)
@@ -51,79 +46,22 @@ class Shape:
     read: Callable[[Any], object]
 
 
-def shape_of(value: object) -> Shape | None:
-    """The shape that a value has, if it is one of these."""
-    entry = value[0] if type(value) in (list, tuple) and value else value  # type: ignore[index]
-    is_ours = type(entry).__module__.startswith("kragx.") and not isinstance(entry, Query)
-    if isinstance(entry, _PLAIN) or is_ours:
-        return None
-    return next((shape for shape in SHAPES if shape.fits(value)), None)
-
-
-def _plain(value: object, side: str) -> object:
-    """What is looked for in plain values; any value that has none of the shapes is itself.
-
-    Raises:
-        UsageError: it holds the other side alone.
-    """
-    if isinstance(value, Iterator):
-        # ir_measures gives qrels as a stream, which can be looked at once.
-        value = list(value)
-    shape = shape_of(value)
-    if shape is None:
-        return value
-    if side not in shape.holds:
-        (other,) = shape.holds
-        place = {"gold": "first, as the gold set", "results": "second, as what was retrieved"}
-        raise UsageError(
-            "{name} hold {other}",
-            field=side,
-            remedy="pass them {place}",
-            name=shape.name,
-            other=other,
-            place=place[other],
-        )
-    return shape.read(value)
-
-
-gold_of: Callable[[object], object] = partial(_plain, side="gold")
-"""A gold set in plain values (`_plain`)."""
-
-results_of: Callable[[object], object] = partial(_plain, side="results")
-"""The same of what was retrieved."""
-
-
 def _has(value: object, *names: str) -> bool:
     return all(hasattr(value, name) for name in names)
 
 
 def _columns(value: Any, numbers: Sequence[str]) -> list[str]:
-    """What question, document and number are called in a frame or in named tuples; empty if not."""
-    if is_frame(value) and not hasattr(value, "features"):
-        names = [*map(str, value.columns)]
-    else:
-        names = [*getattr(_samples(value)[0], "_fields", ())]
+    """What question, document and number are called in a frame or in named tuples; empty if not.
+
+    Beside a frame's nothing else may stand, but for PyTerrier's runs, which are told by `docno`.
+    """
+    is_table = is_frame(value) and not hasattr(value, "features")
+    names = [*map(str, value.columns if is_table else getattr(_samples(value)[0], "_fields", ()))]
     choices = (_QUESTION, _DOCUMENT, numbers)
     columns = [name for choice in choices for name in choice if name in names][:3]
-    return columns if len(columns) == len(choices) else []
-
-
-def _fits(value: Any, numbers: Sequence[str]) -> bool:
-    """Whether tuples or a frame have these three; beside a frame's nothing else may stand.
-
-    But for PyTerrier's runs, which are told by `docno`.
-    """
-    columns = _columns(value, numbers)
-    if not columns or not is_frame(value):
-        return bool(columns)
     is_terrier = numbers is _SCORES and columns[:2] == ["qid", "docno"]
-    return is_terrier or {*map(str, value.columns)} <= {*columns, "iteration"}
-
-
-def _rows(value: Any) -> list[Mapping[str, Any]]:
-    if is_frame(value):
-        return [row for _, row in rows_of_frame(value)]
-    return [row._asdict() if hasattr(row, "_asdict") else {} for row in value]
+    may_be = not is_table or is_terrier or {*names} <= {*columns, "iteration"}
+    return columns if may_be and len(columns) == len(choices) else []
 
 
 def _numbers(value: Any, names: Sequence[str]) -> object:
@@ -132,7 +70,12 @@ def _numbers(value: Any, names: Sequence[str]) -> object:
     Raises:
         DataError: a document stands twice, with two numbers, or one has none.
     """
-    columns, rows = _columns(value, names), _rows(value)
+    columns = _columns(value, names)
+    rows: Iterable[Mapping[str, Any]]
+    if is_frame(value):
+        rows = (row for _, row in rows_of_frame(value))
+    else:
+        rows = (row._asdict() if hasattr(row, "_asdict") else {} for row in value)
     numbers: dict[str, dict[str, Any]] = {}
     for query, document, number in ([row.get(name) for name in columns] for row in rows):
         if not isinstance(number, Real) or isnan(number):
@@ -235,7 +178,7 @@ def first_named(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
 
 
 def _rows_with(numbers: Sequence[str]) -> tuple[Callable[[Any], bool], Callable[[Any], object]]:
-    return partial(_fits, numbers=numbers), partial(_numbers, names=numbers)
+    return lambda value: bool(_columns(value, numbers)), lambda value: _numbers(value, numbers)
 
 
 def _samples_with(*names: str) -> Callable[[Any], bool]:

@@ -37,7 +37,8 @@ def are_short(texts: Sequence[Tokens], corpus: TokenCorpus, size: int = SHORT) -
     for row in short.nonzero()[0].tolist():
         n_unspaced = int(corpus.unspaced[texts[row]].sum())
         n_words = len(texts[row]) - n_unspaced
-        n_letters = sum(map(_letters_in_hangul, map(corpus.words.__getitem__, texts[row].tolist())))
+        words = map(corpus.words.__getitem__, texts[row].tolist())
+        n_letters = sum(len(word) for word in words if _is_hangul(word[-1]))
         short[row] = (
             n_words * UNSPACED_FOR_ONE + n_unspaced <= size * UNSPACED_FOR_ONE
             and n_letters <= size * LONGEST
@@ -129,10 +130,6 @@ def places(text: str, part: str, start: int = 0) -> Iterator[int]:
     while place >= 0:
         yield place
         place = text.find(part, place + 1)
-
-
-def _letters_in_hangul(word: str) -> int:
-    return len(word) if _is_hangul(word[-1]) else 0
 
 
 def _is_hangul(letter: str) -> bool:

@@ -3,11 +3,12 @@
 import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, NoneType
 
 from kragx.data.corpus import as_corpus
 from kragx.data.foreign import answer_list, chroma_lists
@@ -16,8 +17,8 @@ from kragx.data.formats.document_rows import Role
 from kragx.data.formats.format import STANDS_FOR
 from kragx.data.formats.jsonl import file_name
 from kragx.data.formats.parquet import is_located
-from kragx.data.gold import GoldDataset
-from kragx.data.objects import BOTH, gold_of, results_of, shape_of
+from kragx.data.gold import GoldDataset, Query
+from kragx.data.objects import BOTH, SHAPES, Shape
 from kragx.data.problems import DataWarning
 from kragx.data.released import release_of
 from kragx.data.runs import Retrieved, Run
@@ -25,6 +26,9 @@ from kragx.data.source import Reading, kind_of_file
 from kragx.ground.caller_warnings import outside
 from kragx.ground.errors import DataError, UsageError, shorten
 from kragx.ground.printing import message
+
+_PLAIN = (str, int, float, list, dict, Path, NoneType)
+"""What no tool's objects are, and what their lists do not begin with."""
 
 
 def read_dataset(
@@ -226,15 +230,16 @@ def read_run_rows(
         named = name if isinstance(name, str) and name else "run"
         run = Run.from_documents(source, name=named)
     elif isinstance(source, Sequence) and _by_query(source):
-        if dataset is not None and len(source) != len(dataset):
+        queries = () if dataset is None else dataset.queries
+        if dataset is not None and len(source) != len(queries):
             raise UsageError(
                 "run: {n_source} lists of retrieved documents for {n_dataset} queries; "
                 "pass one for each (an empty list where nothing was found)",
                 n_source=len(source),
-                n_dataset=len(dataset),
+                n_dataset=len(queries),
             )
         # By position once, here, where both have one length; from here on ids join them.
-        ids = map(attrgetter("id"), dataset or ())
+        ids = map(attrgetter("id"), queries)
         run = Run.from_documents(source if dataset is None else dict(zip(ids, source)))
     else:
         return _rows_and_run(source, dataset, columns, role)
@@ -423,6 +428,48 @@ def nothing_to_find(n: int, path: str) -> DataError:
         "'reference_contexts'), name a gold set beside the results (--gold), or let a judge grade "
         "what comes (match: llm)",
     )
+
+
+def shape_of(value: object) -> Shape | None:
+    """The shape that a value has, if it is one of these."""
+    entry = value[0] if type(value) in (list, tuple) and value else value  # type: ignore[index]
+    is_ours = type(entry).__module__.startswith("kragx.") and not isinstance(entry, Query)
+    if isinstance(entry, _PLAIN) or is_ours:
+        return None
+    return next((shape for shape in SHAPES if shape.fits(value)), None)
+
+
+def _in_plain_values(value: object, side: str) -> object:
+    """What is looked for in plain values; any value that has none of the shapes is itself.
+
+    Raises:
+        UsageError: it holds the other side alone.
+    """
+    if isinstance(value, Iterator):
+        # ir_measures gives qrels as a stream, which can be looked at once.
+        value = list(value)
+    shape = shape_of(value)
+    if shape is None:
+        return value
+    if side not in shape.holds:
+        (other,) = shape.holds
+        place = {"gold": "first, as the gold set", "results": "second, as what was retrieved"}
+        raise UsageError(
+            "{name} hold {other}",
+            field=side,
+            remedy="pass them {place}",
+            name=shape.name,
+            other=other,
+            place=place[other],
+        )
+    return shape.read(value)
+
+
+gold_of: Callable[[object], object] = partial(_in_plain_values, side="gold")
+"""A gold set in plain values (`_in_plain_values`)."""
+
+results_of: Callable[[object], object] = partial(_in_plain_values, side="results")
+"""The same of what was retrieved."""
 
 
 def is_source(value: object) -> bool:

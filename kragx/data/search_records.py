@@ -159,13 +159,6 @@ def _text(fields: Mapping[str, Any], name: str, repair: SurrogateRepair) -> str 
         return None if fields.get(name) is None else clean_text(fields[name], repair)
 
 
-def _has_numbers(values: object) -> bool:
-    """Whether documents are given by their numbers, which files and mappings in their form do."""
-    return isinstance(values, (list, tuple)) and any(
-        type(value) is int or (isinstance(value, Mapping) and "same" in value) for value in values
-    )
-
-
 def _whole(fields: Mapping[str, Any], name: str, least: int) -> int | None:
     """A whole number, which may be written as 3.0; None if there is none."""
     value = fields.get(name)
@@ -292,7 +285,11 @@ class NumberedDocs:
 
     def documents(self, values: object, field: str) -> tuple[Doc, ...]:
         """Documents as they stand in a field, or as a retriever gave them; from here on known."""
-        if not self.strings or _has_numbers(values):
+        has_numbers = isinstance(values, (list, tuple)) and any(
+            type(value) is int or (isinstance(value, Mapping) and "same" in value)
+            for value in values
+        )
+        if has_numbers or not self.strings:
             return clean_each(_list(values, _DOCUMENTS, field), self.read, field=field)
         with inside(field):
             docs = ranked(values, self.repair, "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, pairwise, zip_longest
 from typing import Any, Literal
 
 from kragx.data.documents import Doc, Key, clean_each, key_of, normal_form
@@ -273,20 +273,18 @@ def list_of(searches: Sequence[Search], name: ListName, order: Order) -> tuple[D
         order: of all.
     """
     if name == "read":
-        return _read_docs(searches)
+        reads = [search.read for search in searches if search.read is not None]
+        entries = chain.from_iterable(reads)
+        # Each document once; one that no search returned is its id.
+        docs = (entry if isinstance(entry, Doc) else Doc(str(entry)) for entry in entries)
+        return tuple(distinct_docs(docs, ()).values()) if reads else None
     lists = [search.measured for search in searches if search.is_measured]
     if not lists:
         return None
     if name != "all":
         return lists[0 if name == "first" else -1]
-    entries = [
-        ((rank, number) if order == "turns" else (number, rank), doc)
-        for number, docs in enumerate(lists)
-        for rank, doc in enumerate(docs)
-    ]
-    # By place alone, as documents have no order of their own.
-    entries.sort(key=lambda entry: entry[0])
-    return distinct_by_identity(doc for _, doc in entries)
+    turns = zip_longest(*lists) if order == "turns" else lists
+    return distinct_by_identity(filter(None, chain.from_iterable(turns)))
 
 
 def distinct_by_identity(docs: Iterable[Doc]) -> tuple[Doc, ...]:
@@ -295,16 +293,6 @@ def distinct_by_identity(docs: Iterable[Doc]) -> tuple[Doc, ...]:
     for doc in docs:
         distinct.setdefault(doc.identity, doc)
     return tuple(distinct.values())
-
-
-def _read_docs(searches: Sequence[Search]) -> tuple[Doc, ...] | None:
-    """What was read, each document once; one that no search returned is its id."""
-    lists = [search.read for search in searches if search.read is not None]
-    if not lists:
-        return None
-    entries = chain.from_iterable(lists)
-    docs = (entry if isinstance(entry, Doc) else Doc(str(entry)) for entry in entries)
-    return tuple(distinct_docs(docs, ()).values())
 
 
 def last_stages(stages: Iterable[Stage]) -> Iterator[Stage]:

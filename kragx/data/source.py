@@ -4,7 +4,7 @@ A source holds records, which `Reading` takes out of each kind of file, and all 
 of the `FORMATS`, recognised by its fields.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
@@ -48,8 +48,8 @@ _PIECE = 1 << 20
 _AT_ONCE = 2048
 """Records of a batch, at most: so many are read, and then matched, that caches stay warm."""
 
-_SELDOM = (FORBIDDEN, FORBIDDEN_IDS, SEARCHES)
-"""What changes how a source is evaluated that has it."""
+_SELDOM = frozenset((FORBIDDEN, FORBIDDEN_IDS, SEARCHES, *STANDS_FOR))
+"""Fields that few sources have: how one is evaluated and written depends on them."""
 
 
 @dataclass(eq=False)
@@ -94,9 +94,11 @@ class Reading:
         name, source = self.format_name, self.source
         self.format: Format | None = None if name is None else format_named(name)
         self._columns: Mapping[str, str] = self.columns or {}
-        tabular.check_columns(self._columns)
+        if self._columns:
+            tabular.check_columns(self._columns)
         self.beir: Beir | None = beir_of(source)
-        self.is_located: bool = self.beir is None and _are_parquet(source)
+        are_parquet = isinstance(source, ParquetTable) or is_located(source)
+        self.is_located: bool = self.beir is None and are_parquet
         self.path: str | Path | None = source if isinstance(source, (str, Path)) else None
         self.name: str = name_of(source)
         self.problems: Problems = Problems(
@@ -109,47 +111,62 @@ class Reading:
 
     @cached_property
     def forbidden(self) -> Mapping[str, Any]:
-        """The rules that stand before the first question; empty where there are none.
+        """The rules before the first question, or in the schema of Parquet; empty without any.
 
         Raises:
             DataError: one of them is none, or the source cannot be read.
         """
-        rules = {} if self.beir is not None else _rules_before(self.source)
+        first: object = None
+        if self.is_located:
+            rules = next((rules for table in self._tables() if (rules := table.rules())), None)
+            first = None if rules is None else {FORBIDDEN: rules}
+        elif self.path is None:
+            first = self.source[0] if isinstance(self.source, Sequence) and self.source else None
+        elif Path(self.path).is_file() and ending(self.path) not in tabular.READERS:
+            with suppress(ValueError, RecursionError):  # which whoever reads the file says
+                first = json_value(first_line(self.path), SurrogateRepair())
+        if not isinstance(first, Mapping) or [*first] != [FORBIDDEN]:
+            return {}
         try:
-            RuleSet.of(rules)
+            RuleSet.of(first[FORBIDDEN])
         except UsageError as error:
             field = error.within(FORBIDDEN).field
             path, remedy = self.problems.file, error.remedy
             raise DataError(error.problem, path=path, field=field, remedy=remedy) from None
-        return rules
+        return dict(first[FORBIDDEN])
 
     @cached_property
     def _seldom(self) -> frozenset[str] | None:
-        """Which of `_SELDOM` may stand anywhere in it; None where that takes reading it."""
-        return self._names(_SELDOM)
+        """Which of `_SELDOM` may stand anywhere in it; None where that takes reading it.
 
-    def _names(self, fields: Collection[str]) -> frozenset[str] | None:
-        source = self.source if self.beir is None else self.beir.queries
-        names = _names_in(source, fields, self.encoding)
-        return None if names is None else names.union(self._columns.keys() & fields)
+        A file is looked through once, for their names, in a small part of the time of reading it.
+        """
+        path = self.path if self.beir is None else self.beir.queries
+        mapped = _SELDOM.intersection(self._columns)
+        if self.is_located:
+            columns = chain.from_iterable(table.schema().names for table in self._tables())
+            return mapped | _SELDOM.intersection(map(str.lower, columns))
+        if path is None or str(path) == "-":
+            return None
+        if not Path(path).is_file() or not Path(path).stat().st_size:
+            return mapped
+        # Whose bytes say nothing may have any.
+        if self.encoding is not None or str(path).endswith((".gz", ".xlsx", ".xls")):
+            return _SELDOM
+        return mapped | _names_in(path)
+
+    def _tables(self) -> Iterable[ParquetTable]:
+        source = self.source
+        return [source] if isinstance(source, ParquetTable) else map(ParquetTable, files_of(source))
+
+    def may_hold(self, *fields: str) -> bool | None:
+        """Whether one of some of `_SELDOM` may stand in it; None where that takes reading it."""
+        return None if self._seldom is None else not self._seldom.isdisjoint(fields)
 
     @property
     def may_forbid(self) -> bool | None:
         """Whether anything may be forbidden in it; None where that takes reading it."""
-        if self.forbidden or self._seldom is None:
-            return bool(self.forbidden) or None
-        return not self._seldom.isdisjoint((FORBIDDEN, FORBIDDEN_IDS))
-
-    @property
-    def may_search(self) -> bool | None:
-        """Whether a question of it may have searches; None where that takes reading it."""
-        return None if self._seldom is None else SEARCHES in self._seldom
-
-    @property
-    def may_weigh(self) -> bool | None:
-        """Whether a question of it may say how many asks it stands for, or how it was drawn."""
-        names = self._names(STANDS_FOR)
-        return None if names is None else bool(names)
+        return bool(self.forbidden) or self.may_hold(FORBIDDEN, FORBIDDEN_IDS)
 
     @property
     def is_read_once(self) -> bool:
@@ -226,7 +243,7 @@ class Reading:
         if not self.is_located:
             yield from enumerate(self._with_format(self._rows()), start=1)
             return
-        for table in _tables(self.source):
+        for table in self._tables():
             self.problems.file = shown(table.file)
             if is_nested := self.is_nested(table):
                 self.format = FORMATS["gold"]
@@ -311,7 +328,9 @@ class Reading:
         if self.format is None:
             if kind == "run":
                 raise DataError(
-                    "a TREC run, which holds no gold; pass it as the run", path=str(path)
+                    "a TREC run, which holds no gold; pass it as the run "
+                    "(of kragx score: --gold FILE RUN)",
+                    path=str(path),
                 )
             self.format = FORMATS.get(kind)
         is_told = self.format_name is None and (self._columns or self.role)
@@ -342,7 +361,8 @@ class Reading:
         if first is None:
             return iter(())
         rows, table = chain([first], rows), None
-        if self.format in (None, FORMATS["gold"]):
+        gold = FORMATS["gold"]
+        if self.format in (None, gold) and (self._columns or not gold.recognises(first[1])):
             options = self.expected, self.role
             table = DocumentRows.of(first[1], self._columns, self.problems, *options)
         if table is not None:
@@ -448,57 +468,18 @@ def kind_of(path: str | Path, first: str) -> str:
     return kind or "json"
 
 
-# -- what is known before it is read ---------------------------------------------------------------
+def _names_in(path: str | Path) -> frozenset[str]:
+    """Which of `_SELDOM` a file has by its bytes.
 
-
-def _rules_before(source: object) -> Mapping[str, Any]:
-    """The rules that stand before the first question, or in the schema of Parquet files."""
-    if _are_parquet(source):
-        return next((rules for table in _tables(source) if (rules := table.rules())), {})
-    first: object = None
-    if isinstance(source, (str, Path)):
-        is_json = Path(source).is_file() and ending(source) not in tabular.READERS
-        line = first_line(source) if is_json else ""
-        with suppress(ValueError, RecursionError):  # which whoever reads the file says
-            first = json_value(line, SurrogateRepair())
-    elif isinstance(source, Sequence) and source:
-        first = source[0]
-    return first[FORBIDDEN] if isinstance(first, Mapping) and [*first] == [FORBIDDEN] else {}
-
-
-def _are_parquet(source: object) -> bool:
-    return isinstance(source, ParquetTable) or is_located(source)
-
-
-def _tables(source: Any) -> Iterable[ParquetTable]:
-    return [source] if isinstance(source, ParquetTable) else map(ParquetTable, files_of(source))
-
-
-def _names_in(
-    source: object, fields: Collection[str], encoding: str | None
-) -> frozenset[str] | None:
-    """Which of some fields a source may have; None of standard input, and of what is in memory.
-
-    A file is looked through once, for their names, in a small part of the time of reading it.
+    A text may well say "searches"; in JSON the name of a field stands in quotes. Of a table
+    capitals make no difference.
     """
-    if _are_parquet(source):
-        columns = chain.from_iterable(table.schema().names for table in _tables(source))
-        return frozenset(fields).intersection(map(str.lower, columns))
-    if not isinstance(source, (str, Path)) or str(source) == "-":
-        return None
-    if not Path(source).is_file() or not Path(source).stat().st_size:
-        return frozenset()
-    # Whose bytes say nothing may have any.
-    if encoding is not None or str(source).endswith((".gz", ".xlsx", ".xls")):
-        return frozenset(fields)
-    # A text may well say "searches"; in JSON the name of a field stands in quotes. Of a table
-    # capitals make no difference.
-    is_table = ending(source) in tabular.READERS
+    is_table = ending(path) in tabular.READERS
     quote = b"" if is_table else b'"'
-    name_of_bytes = {quote + name.encode() + quote: name for name in fields}
+    name_of_bytes = {quote + name.encode() + quote: name for name in _SELDOM}
     names, before = set[str](), b""
     # Piece by piece: of a file that is mapped whole every page would count as this process's.
-    with Path(source).open("rb") as file:
+    with Path(path).open("rb") as file:
         while piece := file.read(_PIECE):
             piece = before + (piece.lower() if is_table else piece)
             names.update(name for text, name in name_of_bytes.items() if text in piece)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,41 +31,33 @@ REMEDIES = {
 _ROUNDING = 1e-9
 
 
-def clean_weight(value: object) -> float:
-    """How many asks a question stands for; 1 where nobody says.
-
-    Raises:
-        DataError: it is no finite number, below 0, or above `MOST`.
-    """
-    kind = message("a finite number, how often the question is asked, 0 to {most:g}", most=MOST)
-    return _number(value, WEIGHT, 0, MOST, kind)
-
-
-def clean_inclusion(value: object) -> float:
-    """The chance with which a question was drawn; 1 where nobody says.
-
-    Raises:
-        DataError: it is no number above 0 and at most 1, or below 1 / `MOST`.
-    """
-    chance = message("the chance with which the question was drawn, above 0 and at most 1")
-    return _number(value, INCLUSION, 1 / MOST, 1, chance)
-
-
-ASKS: Mapping[str, Callable[[object], float]] = {
-    WEIGHT: clean_weight,
-    INCLUSION: clean_inclusion,
+_KINDS = {
+    WEIGHT: message("a finite number, how often the question is asked, 0 to {most:g}", most=MOST),
+    INCLUSION: message("the chance with which the question was drawn, above 0 and at most 1"),
 }
-"""The fields of a question that say what it stands for, and what reads them."""
+_BOUNDS = {WEIGHT: (0, MOST), INCLUSION: (1 / MOST, 1)}
 
 
-def _number(value: object, field: str, least: float, most: float, kind: str) -> float:
-    number = math.nan
+def clean_asks(field: str, value: object) -> float:
+    """How many asks a question stands for, or its chance of having been drawn; 1 where unsaid.
+
+    Raises:
+        DataError: it is no finite number, or out of bounds: a weight from 0 to `MOST`, a chance
+            from 1 / `MOST` to 1.
+    """
+    number, (least, most) = math.nan, _BOUNDS[field]
     with suppress(DataError):
         number = 1.0 if value is None else clean_number(value, field) or 0.0
     if not least <= number <= most:
-        problem = message("must be {kind}, not {value}", kind=kind, value=shorten(value))
+        problem = message("must be {kind}, not {value}", kind=_KINDS[field], value=shorten(value))
         raise DataError(problem, field=field, remedy=REMEDIES[field])
     return number
+
+
+ASKS: Mapping[str, Callable[[object], float]] = {
+    field: partial(clean_asks, field) for field in _BOUNDS
+}
+"""The fields of a question that say what it stands for, and what reads them."""
 
 
 def weights_said(asks: ArrayLike, inclusion: ArrayLike) -> Floats | None:

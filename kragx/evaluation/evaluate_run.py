@@ -24,7 +24,7 @@ from kragx.data import (
 )
 from kragx.data.batch import Batch
 from kragx.data.forbidden import FORBIDDEN
-from kragx.data.objects import gold_of, results_of
+from kragx.data.reading import gold_of, results_of
 from kragx.data.scored import are_scores
 from kragx.data.weights import unequal
 from kragx.evaluation.criteria import Criteria
@@ -36,12 +36,13 @@ from kragx.evaluation.match_source import (
     Matches,
     MatchPlan,
     itself,
+    match_source,
     match_stream,
     table_counts,
     vocabulary_of,
     vocabulary_of_runs,
 )
-from kragx.evaluation.parts import engine_of, match_source
+from kragx.evaluation.parts import engine_of
 from kragx.evaluation.pools import check_whole_lists, pooled, within
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.runs import counts_of_runs

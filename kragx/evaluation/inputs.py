@@ -30,7 +30,7 @@ from kragx.data import (
 )
 from kragx.data.batch import Batch, BufferedRows, Row, batches_of
 from kragx.data.foreign import DISTANCE
-from kragx.data.objects import gold_of
+from kragx.data.reading import gold_of
 from kragx.data.scored import Scored
 from kragx.evaluation.arranging import arranged_batch
 from kragx.evaluation.retriever_adapters import is_retriever
@@ -260,7 +260,7 @@ class Source:
             for answer in self.run.results.values():
                 if answer.searches or not answer.has_list:
                     return seen_in_runs(self.gold, [self.run])
-        elif self.reading is not None and self.reading.may_search is not False:
+        elif self.reading is not None and self.reading.may_hold(SEARCHES) is not False:
             with suppress(DataError):
                 return seen_in(self.ahead(None, keep=keep))
         return None
@@ -432,11 +432,11 @@ def source_of(
             answers = read_run(run, gold)  # a file that is no run is the greater mistake
         # Gold that lacks texts is counted with what was retrieved.
         gold = gold if texts.corpus.source is None else texts.gold(gold)
-        extra = [*filterfalse(gold.__contains__, answers)]
+        extra = [*filterfalse(gold.__contains__, answers.results)]
         if extra:
             _check_extra(extra, gold, answers, profile)
-        retrieved = map(answers.results.get, map(attrgetter("id"), gold))
-        rows: list[Row] = [*zip(repeat(None), gold, retrieved)]
+        retrieved = map(answers.results.get, map(attrgetter("id"), gold.queries))
+        rows: list[Row] = [*zip(repeat(None), gold.queries, retrieved)]
         source = Source(rows, answers.name, gold.name, texts, gold, answers, len(extra))
         n_replaced = gold.n_replaced_surrogates + answers.n_replaced_surrogates
         source.stats.repair.surrogates = n_replaced

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from kragx.data import NO_CORPUS, Corpus, Query, Retrieved, Run
-from kragx.data.batch import Batch, batched
+from kragx.data.batch import Batch, batches_of
 from kragx.data.lists import distinct
 from kragx.evaluation.forbidden import Forbidding, PartMarks, joined
 from kragx.evaluation.inputs import OF_FORBIDDEN, PROBES, UNANSWERABLE, Source, StreamStats, Texts
@@ -123,6 +123,33 @@ def match_stream(
     return Matches.joined([table], marks, searched)
 
 
+class PartEngine(Protocol):
+    """Matches a source part by part, in other processes."""
+
+    def matches(self, source: Source, plan: MatchPlan) -> Matches:
+        """The matches of a whole source, which has passed then."""
+        ...
+
+
+def match_source(source: Source, plan: MatchPlan, engine: PartEngine | None) -> Matches:
+    """The matches of a whole source, which has passed then.
+
+    Args:
+        source: what is evaluated.
+        plan: what is done with it.
+        engine: does it part by part; None for this process, in one go.
+
+    Raises:
+        DataError: as whoever reads it; ids without texts are counted.
+    """
+    if engine is None:
+        matches = match_stream(source.read(), source.stats, plan)
+    else:
+        matches = engine.matches(source, plan)
+    matching.conclude(plan.matcher, source.stats.diagnostics)
+    return matches
+
+
 def judged_share(table: MatchTable) -> float | None:
     """The share of retrieved documents whose relevance is known; None without any.
 
@@ -205,11 +232,11 @@ def vocabulary_of_runs(
 ) -> Vocabulary:
     """The same of several runs over one gold set: a pair scores alike in all of them."""
     gathering, queries = Gathering(), [*dataset]
-    for batch in corpus.filled(batched((None, query, None) for query in queries)):
+    for batch in corpus.filled(batches_of((None, query, None) for query in queries)):
         gathering.add_batch(batch)
     for run in runs:
         answers = ((None, query, run.results.get(query.id)) for query in queries[:LOOKED_AT])
-        for batch in corpus.filled(batched(answers)):
+        for batch in corpus.filled(batches_of(answers)):
             gathering.add_docs(texts_of(batch.docs))
     return gathering.vocabulary
 
@@ -217,6 +244,6 @@ def vocabulary_of_runs(
 def vocabulary_of_items(items: Iterable[MatchItem]) -> Vocabulary:
     """The same of questions with their documents."""
     gathering = Gathering()
-    for batch in batched((None, item.query, Retrieved(item.docs)) for item in items):
+    for batch in batches_of((None, item.query, Retrieved(item.docs)) for item in items):
         gathering.add_batch(batch)
     return gathering.vocabulary

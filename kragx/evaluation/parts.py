@@ -39,7 +39,7 @@ from kragx.ground.entry_points import declared
 from kragx.ground.errors import UsageError, WorkerError, inside
 from kragx.ground.options import from_options
 from kragx.ground.printing import message, progress_bar
-from kragx.matchers import BaseMatcher, MatchWarning, matching
+from kragx.matchers import BaseMatcher, MatchWarning
 from kragx.matchers.gold_siblings import GoldSample, compares_gold
 
 PART_BYTES = 16 << 20
@@ -161,28 +161,6 @@ def match_part(part: Part, plan: MatchPlan, *, hashes: bool) -> tuple[StreamStat
     return stats, match_stream(part.batches(stats.repair), stats, plan)
 
 
-def match_source(source: Source, plan: MatchPlan, engine: Engine | None) -> Matches:
-    """The matches of a whole source, which has passed then.
-
-    Args:
-        source: what is evaluated.
-        plan: what is done with it.
-        engine: does it part by part; None for this process, in one go.
-
-    Raises:
-        DataError: as whoever reads it; ids without texts are counted.
-        WorkerError: a process died.
-    """
-    if engine is None:
-        matches = match_stream(source.read(), source.stats, plan)
-    else:
-        work = partial(match_part, plan=plan, hashes=source.stats.hashes is not None)
-        results = engine.map(work, parts_of(source.rows))
-        matches = Matches.joined(*zip(*passing(source, results, message("matched parts"))))
-    matching.conclude(plan.matcher, source.stats.diagnostics)
-    return matches
-
-
 def passing(
     source: Source,
     results: Generator[tuple[StreamStats, Value], None, None],
@@ -282,6 +260,16 @@ class Engine(ABC):
                 remark=error,
                 name=waiting[0][0],
             ) from error
+
+    def matches(self, source: Source, plan: MatchPlan) -> Matches:
+        """The matches of a whole source, part by part; arguments and errors as of `match_source`.
+
+        Raises:
+            WorkerError: as `map`.
+        """
+        work = partial(match_part, plan=plan, hashes=source.stats.hashes is not None)
+        results = self.map(work, parts_of(source.rows))
+        return Matches.joined(*zip(*passing(source, results, message("matched parts"))))
 
 
 def engine_of(workers: object, *matchers: BaseMatcher) -> Engine | None:

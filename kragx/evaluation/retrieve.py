@@ -22,6 +22,7 @@ from kragx.data import (
     as_corpus,
     read_dataset,
 )
+from kragx.data.gold import numbered
 from kragx.data.runs import answer_of
 from kragx.data.search_records import searches_of
 from kragx.evaluation.answers import Asking, collected, is_reply, reason_of
@@ -57,7 +58,7 @@ def retrieve(
     Args:
         retriever: a LangChain `BaseRetriever` or runnable, or a function from a question to a
             ranked list of documents; synchronous or asynchronous.
-        dataset: the questions: a gold set, as for `evaluate`; or a list of them, named q1, q2, ...
+        dataset: the questions: a gold set, as for `evaluate`; or texts, by id or in a list.
         name: names the run; default: the retriever's own name or class.
         progress: whether to show a progress bar; None for only on a terminal or in a notebook.
         corpus: has the texts of documents that the retriever names by id alone, as for `evaluate`;
@@ -119,11 +120,13 @@ async def aretrieve(
 
 
 def _questions(dataset: object) -> GoldDataset:
-    if isinstance(dataset, (list, tuple)) and dataset:
-        if {*map(type, dataset)} == {str}:
-            return GoldDataset.from_documents([()] * len(dataset), queries=dataset)
-        if {*map(type, dataset)} == {Query}:
-            return GoldDataset(tuple(dataset))
+    if isinstance(dataset, (list, tuple, Mapping)) and dataset:
+        by_id = numbered(dataset)
+        kinds = {type(question) for _, question in by_id}
+        if kinds == {str}:
+            return GoldDataset.from_documents(dict.fromkeys(dict(by_id), ()), dataset)
+        if kinds == {Query}:
+            return GoldDataset(tuple(query for _, query in by_id))
     return read_dataset(dataset)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain
 from math import fsum, isfinite
@@ -20,6 +20,7 @@ from kragx.data import (
     Doc,
     SurrogateRepair,
     Tokenizer,
+    as_docs,
     chunking,
     clean_number,
     read_corpus,
@@ -72,7 +73,7 @@ class BM25Retriever(BaseRetriever):
     """BM25 (Lucene's variant, by the package bm25s) over documents in memory.
 
     Attributes:
-        documents: what is searched.
+        documents: what is searched: LangChain's documents, or whatever `evaluate` takes for some.
         k: how many documents to return.
         tokenizer: a name, mapping or `Tokenizer`; the default, character bigrams, works for
             Korean and English without a model.
@@ -85,10 +86,26 @@ class BM25Retriever(BaseRetriever):
     k: int = Field(default=10, ge=1)
     tokenizer: Any = Field(default="char", validate_default=True)
 
+    @field_validator("documents", mode="before")
+    @classmethod
+    def _read(cls, values: Any) -> list[Document]:
+        return [
+            value
+            if isinstance(value, Document)
+            else Document(doc.text or "", id=doc.id, metadata=dict(doc.metadata))
+            for value in values
+            for doc in as_docs([value], SurrogateRepair())
+        ]
+
     @field_validator("tokenizer")
     @classmethod
     def _resolve(cls, value: Any) -> Tokenizer:
         return tokenizer(value)
+
+    @classmethod
+    def from_documents(cls, documents: Iterable[Any], **options: Any) -> BM25Retriever:
+        """As LangChain's own BM25Retriever is made; `options` are the attributes."""
+        return cls(documents=documents, **options)
 
     @classmethod
     def from_corpus(

@@ -13,8 +13,8 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from kragx.data import Doc, GoldDataset, Query, Run, Tokenizer, every_run
-from kragx.data.batch import Batch, batched
-from kragx.data.entries import Columns, Entries, SearchLists
+from kragx.data.batch import Batch, batches_of
+from kragx.data.entries import Entries, SearchLists
 from kragx.data.lists import Lists, ranges, starts as starts_of
 from kragx.data.searches import UNKNOWN_DOC, ListName, Order
 from kragx.evaluation.document_sizes import counted_text
@@ -345,14 +345,16 @@ def _those(entries: Entries, is_meant: Bools) -> Entries:
 
 def _joined(final: Entries, docs: Entries) -> Entries:
     """The entries of two parts of one batch as those of one list."""
-    lists = []
-    for part in (final, docs):
-        texts = part.texts.numbers.tolist()
-        numbers = None if part.numbers is None else [*part.numbers]
-        lists.append(Columns(len(texts), texts, part.ids, numbers, part.metadata))
-    entries = Entries.of_lists(lists)
-    n = np.array([len(entries.texts.numbers)], np.int64)
-    return replace(entries, texts=Lists(final.texts.known, entries.texts.numbers, n))
+    parts = [(part, len(part.texts.numbers)) for part in (final, docs)]
+    columns: dict[str, Any] = {}
+    for name in ("ids", "numbers", "metadata"):
+        values = [(getattr(part, name), n) for part, n in parts]
+        if any(column is not None for column, _ in values):
+            pieces = ([None] * n if column is None else column for column, n in values)
+            columns[name] = [*chain.from_iterable(pieces)]
+    numbers = np.concatenate([part.texts.numbers for part, _ in parts])
+    n_entries = np.array([len(numbers)], np.int64)
+    return Entries(Lists(final.texts.known, numbers, n_entries), **columns)
 
 
 def unmatched(n_docs: Ints, answered: Bools) -> MatchTable:
@@ -427,4 +429,4 @@ def seen_in_runs(dataset: GoldDataset, runs: Iterable[Run]) -> Seen | None:
         for query_id, answer in run.results.items()
         if query_id in dataset and answer.error is None and (answer.searches or not answer.has_list)
     ]
-    return seen_in(batched(rows)) if rows else None
+    return seen_in(batches_of(rows)) if rows else None

@@ -146,7 +146,13 @@ def mistakes_in(
 
 
 def _meant(kind: type, name: str, valid: Collection[str]) -> str:
-    """What an unknown key may have been meant to be, or the part in which it stands."""
+    """What an unknown key may have been meant to be, or the part in which it stands.
+
+    A dataclass may know by itself what is meant: `said_elsewhere`, the hint by name.
+    """
+    hints: Mapping[str, str] = getattr(kind, "said_elsewhere", {})
+    if name in hints:
+        return hints[name]
     for part, read in _readers(kind).items() if near(name, valid) is None else ():
         inner = getattr(read, "kind", None)
         if is_dataclass(inner) and name in _fields(inner, ()):

@@ -1,8 +1,8 @@
 """Judging: graded relevance by an LLM, stored, priced, resumable, and never a silent zero.
 
-    from kragx.judging import Judge, OpenAIClient
+    from kragx.judging import Judge
 
-    judge = Judge(OpenAIClient("gpt-4.1-mini"), budget={"calls": 2000})
+    judge = Judge("gpt-4.1-mini", budget={"calls": 2000})
     evaluate(gold, retriever, match={"method": "llm", "judge": judge})
 
 See docs/judge.md.

@@ -240,7 +240,7 @@ class Caller:
         self.calling.add(task)
         try:
             async with asyncio.timeout(settings.timeout + GRACE):
-                answer = await settings.client.ask(request)
+                answer: Answer | Failure = await settings.client.ask(request)
         except TimeoutError:
             return Failure("timeout", f"no answer in {settings.timeout:g} s", again=True)
         finally:

@@ -57,20 +57,9 @@ def read_judge(value: object = None) -> Grader:
             return Judge(OpenAIClient(_model_of_environment("judge")))
         case Judge() | Panel():
             return value
-        case str():
-            return Judge(OpenAIClient(value))
         case Mapping():
             return _of_mapping({str(name): option for name, option in value.items()})
-        case Client():
-            return Judge(value)
-        case _ if hasattr(value, "with_structured_output"):
-            return Judge(LangChainClient(value))
-    raise UsageError(
-        "{kind} is no judge",
-        field="judge",
-        remedy="pass a Judge, a client, a LangChain chat model, or a model's name",
-        kind=type(value).__name__,
-    )
+    return Judge(value)
 
 
 def _of_mapping(options: Mapping[str, Any]) -> Grader:

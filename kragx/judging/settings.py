@@ -13,11 +13,30 @@ from kragx.ground.options import above_zero, check_options, number, optional, wh
 from kragx.ground.secrets import Secrets
 from kragx.judging.budget import Plan, Price, read_budget, read_prices
 from kragx.judging.client import Client
+from kragx.judging.clients.langchain import LangChainClient
+from kragx.judging.clients.openai import OpenAIClient
 from kragx.judging.examples import read_examples
 from kragx.judging.limits import Limits
 from kragx.judging.question import output_limit
 from kragx.judging.rubric import Asks, Rubric, akin, built_in, read_rubric
 from kragx.judging.store import Address
+
+
+def _client(value: object) -> Client:
+    """Whoever asks the model: a client, or what one is made of."""
+    match value:
+        case str():
+            return OpenAIClient(value)
+        case Client():
+            return value
+        case _ if hasattr(value, "with_structured_output"):
+            return LangChainClient(value)
+    raise UsageError(
+        "{kind} is no client; pass a model's name, a client, or a LangChain chat model",
+        field="judge.client",
+        kind=type(value).__name__,
+    )
+
 
 DEFAULT_STORE = Path(".kragx/judgements.sqlite")
 AskAgain = Literal["transient", "all", "none"]
@@ -28,7 +47,7 @@ class JudgeSettings:
     """How an LLM is asked to grade, and what that may cost.
 
     Attributes:
-        client: asks the model.
+        client: asks the model; or its name, for `OpenAIClient`; or a LangChain chat model.
         store: the SQLite file that keeps every attempt, or the URL of a PostgreSQL database.
         rubric: one of the user's own (`Rubric`, mapping or YAML file) instead of the built-in ones.
         language: of the built-in rubrics: ``en``, ``ko``, or ``auto`` by what is asked.
@@ -60,7 +79,7 @@ class JudgeSettings:
         UsageError: an option is wrong.
     """
 
-    client: Client
+    client: Any
     store: Annotated[Any, Address.of] = DEFAULT_STORE
     rubric: Annotated[Any, optional(read_rubric)] = None
     language: Literal["auto", "en", "ko"] = "auto"
@@ -87,12 +106,7 @@ class JudgeSettings:
     )
 
     def __post_init__(self) -> None:
-        if not isinstance(self.client, Client):
-            raise UsageError(
-                "judge.client: {kind} has no 'settings' and 'ask'; "
-                "pass an OpenAIClient, a LangChainClient, or one of your own",
-                kind=type(self.client).__name__,
-            )
+        object.__setattr__(self, "client", _client(self.client))
         with inside("judge"):
             check_options(self)
         if self.price is None and any(limit.cost is not None for limit in self.budget):

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from kragx.data import Query, normalise
-from kragx.data.batch import Batch, batched
+from kragx.data.batch import Batch, batches_of
 from kragx.data.entries import NO_TEXT
 from kragx.data.phrases import places
 from kragx.data.tokens import codes_of, hashed
@@ -75,7 +75,7 @@ class GoldSample:
     def of(cls, queries: Iterable[Query]) -> Self:
         """That of a gold set."""
         sample = cls()
-        for batch in batched((None, query, None) for query in queries):
+        for batch in batches_of((None, query, None) for query in queries):
             sample.see_batch(batch)
         return sample
 

@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
-from kragx import DataError, GoldDataset, Query, UsageError, evaluate
+from kragx import DataError, GoldDataset, Query, UsageError, evaluate, write_gold
+from kragx.adapters.mcp import read_mcp
 from kragx.adapters.messages import read_messages
+from kragx.adapters.opentelemetry import read_traces
 from kragx.data import Turn
 from kragx.data.problems import DataWarning
+from tests.adapters import test_mcp as mcp
 from tests.thoroughness import all_cases
 
 GOLD = GoldDataset.from_documents(
@@ -77,6 +80,20 @@ def test_by_hand() -> None:
     assert not run["q1"].has_list
     result = evaluate(GOLD, run, match="id", metrics=["evidence_recall", "mrr@5"])
     assert result["evidence_recall"] == result["mrr@5"] == 1
+
+
+def test_gold_is_named_as_for_evaluate(tmp_path: Any) -> None:
+    """A gold file by its path is the gold set, for chats, logs of MCP and traces."""
+    gold = tmp_path / "gold.jsonl"
+    write_gold(GOLD, gold)
+    assert read_messages([CHAT], gold).results == read_messages([CHAT], GOLD).results
+    assert [*read_mcp({"q1": [mcp.request(1, "x"), mcp.result(1, "[]")]}, str(gold))] == ["q1"]
+    kind = {"key": "openinference.span.kind", "value": {"stringValue": "RETRIEVER"}}
+    asked = {"key": "input.value", "value": {"stringValue": "When does it open?"}}
+    spans = [{"name": "bm25", "attributes": [kind, asked]}]
+    traces = tmp_path / "traces.json"
+    traces.write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}))
+    assert [*read_traces(traces, gold)["bm25"]] == ["q1"]
 
 
 def test_files(tmp_path: Any) -> None:

@@ -459,6 +459,14 @@ def test_warnings_name_the_retriever_and_the_callers_line():
     assert {own.filename for own in caught} == {__file__}
 
 
+def test_metrics_stand_third_as_in_ranx():
+    """``evaluate(qrels, run, metrics)``, as ranx has it, is ``metrics=``, of one and of several."""
+    gold, found = {"q1": {"d1": 1}}, {"q1": {"d2": 0.9, "d1": 0.5}}
+    assert evaluate(gold, found, "mrr@5").mean == {"mrr@5": 0.5}
+    table = evaluate(gold, {"bm25": found}, ["mrr@5", "hits@5"]).table
+    assert table == {"bm25": {"mrr@5": 0.5, "hits@5": 1.0}}
+
+
 def test_an_unknown_option_is_an_error_that_names_the_one_that_is_meant():
     """Before anything is asked."""
     asked: list[str] = []
@@ -476,6 +484,8 @@ def test_an_unknown_option_is_an_error_that_names_the_one_that_is_meant():
         ({"threshold": 0.3}, "match={'method': 'overlap', 'threshold': 0.5}"),
         ({"tokenizer": "kiwi"}, "match={'method': 'overlap', 'threshold': 0.5}"),
         ({"matchers": ["exact", "overlap"]}, "match='overlap'"),
+        ({"llm": "gpt-4.1"}, "write match={'method': 'llm', 'judge': 'gpt-4.1-mini'}"),
+        ({"queries": ["When?"]}, "GoldDataset.from_documents(gold, queries)"),
         ({"match": {"rouge2": 0.5}}, "write {'method': 'rouge2', ...}, with its options"),
         ({"match": ["exact", "overlap"]}, "{'any': [...]}, or {'all': [...]}"),
         ({"match": Judge(ScriptedClient([3]))}, "{'method': 'llm', 'judge': judge}"),

@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 from langchain_core.documents import Document
 
 from kragx import DataError, Doc, Gold, GoldDataset, Query, Retrieved, Run, evaluate
-from kragx.data import scored as module
-from kragx.data.batch import batched, in_rows
+from kragx.data import batch as batch_module, scored as module
+from kragx.data.batch import batches_of, in_rows
 from kragx.data.scored import Scored
 from tests.thoroughness import all_cases, examples
 
@@ -105,7 +105,8 @@ ANSWERS = [
 def test_a_batch_holds_its_questions_in_order() -> None:
     """What it was made of comes out of it; texts are numbers of known ones."""
     rows = [*zip([1, 2, 3], QUERIES, ANSWERS)]
-    batches = [*batched(rows, 2)]
+    with patch.object(batch_module, "AT_ONCE", 2):
+        batches = [*batches_of(rows)]
     assert [[*batch.query_ids] for batch in batches] == [["q1", "q2"], ["q3"]]
     assert [*in_rows(batches)] == rows
     first, second = batches

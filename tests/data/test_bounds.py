@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kragx import DataError, UsageError, evaluate, read_dataset, validate
+from kragx import DataError, UsageError, read_dataset, validate
 from kragx.app.config import load, load_dataset_config, match_spec
 from kragx.app.environment import load_env
 from kragx.data.formats import jsonl, tabular
@@ -171,9 +171,6 @@ def test_what_is_near(written, meant):
 def test_what_only_looks_near(written, other):
     """Half of the letters are others, so what was meant is not known: all names are listed."""
     assert nearest(written, [other, "name"]) == f"valid: {other}, name"
-    if written == "queries":
-        with pytest.raises(UsageError, match=r"unknown argument 'queries'; valid: .*retries"):
-            evaluate([["a"]], [["a"]], queries=["?"])
 
 
 def test_the_text_of_an_error_is_bounded():

@@ -18,9 +18,8 @@ import pytest
 from hypothesis import example, given, strategies as st
 from langchain_core.documents import Document
 
-from kragx.data import Forbidden, Reading
+from kragx.data import Forbidden, Reading, batch
 from kragx.data.documents import Doc, as_docs
-from kragx.data.entries import Columns
 from kragx.data.formats import jsonl
 from kragx.data.formats.jsonl import json_value
 from kragx.data.gold import Gold, Query, query_hash
@@ -193,7 +192,7 @@ def test_plain_lines_are_lines(raw: bytes, strict: bool) -> None:
     fast = read(raw, strict=strict)
     with (
         patch.object(jsonl, "jiter", SLOW),
-        patch.object(Columns, "of_records", lambda *_, **__: None),
+        patch.object(batch, "plain_columns", lambda *_, **__: None),
     ):
         assert fast == read(raw, strict=strict)
 

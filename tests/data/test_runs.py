@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given, strategies as st
 from langchain_core.documents import Document
@@ -158,6 +160,26 @@ def test_questions_must_be_as_many_as_gold_lists(queries: list[str]) -> None:
     """A question too few or too many is an error, never a shift."""
     with pytest.raises(UsageError, match=rf"queries: {len(queries)} questions for 2 lists"):
         GoldDataset.from_documents([["가"], ["나"]], queries=queries)
+
+
+@pytest.mark.parametrize("gold", [[["가"], ["나"]], {"q1": ["가"], "q2": ["나"]}])
+def test_questions_by_id_join_by_id(gold: Any) -> None:
+    """A mapping's questions go to the gold of their ids, in any order; an id alone is named."""
+    dataset = GoldDataset.from_documents(gold, {"q2": "둘", "q1": "하나"})
+    assert {query.id: query.text for query in dataset} == {"q1": "하나", "q2": "둘"}
+    with pytest.raises(UsageError, match="queries: 'q2' is the id of a question or of gold alone"):
+        GoldDataset.from_documents(gold, {"q1": "하나", "q3": "둘"})
+    with pytest.raises(DataError, match="queries: query id '1' stands twice"):
+        GoldDataset.from_documents({"1": ["가"]}, {1: "하나", "1": "둘"})
+
+
+def test_questions_may_be_a_column() -> None:
+    """A column of a table of pandas goes in as a list does."""
+    table = pandas.DataFrame(
+        {"question": ["하나", "둘"], "passage": [["가"], ["나"]]}, index=[7, 3]
+    )
+    dataset = GoldDataset.from_documents(table["passage"], table["question"])
+    assert [(query.id, query.text) for query in dataset] == [("q1", "하나"), ("q2", "둘")]
 
 
 @pytest.mark.parametrize("bad", [5, ["물음"]])

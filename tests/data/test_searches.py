@@ -29,9 +29,10 @@ from kragx import (
     retrieve,
     write_results,
 )
-from kragx.data import Reading, source
+from kragx.data import Reading, batch as batch_module, source
 from kragx.data.batch import Batch
-from kragx.data.entries import Columns, SearchLists
+from kragx.data.entries import SearchLists
+from kragx.data.search_records import SEARCHES
 from kragx.data.searches import ListName, in_steps
 from tests.thoroughness import all_cases, examples
 
@@ -376,7 +377,7 @@ def test_fast_and_careful(
     records = [{"query_id": f"q{i}", **GOLD, **line} for i, line in enumerate(lines)]
     path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     fast = all_read(path)
-    with patch.object(Columns, "of_records", lambda *_, **__: None):
+    with patch.object(batch_module, "plain_columns", lambda *_, **__: None):
         assert fast == all_read(path)
 
 
@@ -510,7 +511,7 @@ def test_may_search(
     monkeypatch.setattr(source, "_PIECE", piece)
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
-    assert Reading(path).may_search is may
+    assert Reading(path).may_hold(SEARCHES) is may
 
 
 # -- Python ----------------------------------------------------------------------------------------

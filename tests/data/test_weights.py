@@ -24,6 +24,7 @@ from kragx import (
     write_gold,
     write_results,
 )
+from kragx.data.formats.format import STANDS_FOR
 from kragx.data.gold_diff import diff_gold
 from kragx.data.problems import DataWarning
 from kragx.data.reading import read_run
@@ -153,7 +154,7 @@ def test_a_row_a_document(tmp_path: Path) -> None:
     assert read_dataset(str(path), columns=columns).weights is not None
     (row, *_) = TABLE.replace("weight", "Weight").splitlines()
     path.write_text(TABLE.replace(TABLE.splitlines()[0], row))
-    assert Reading(str(path)).may_weigh
+    assert Reading(str(path)).may_hold(*STANDS_FOR)
     assert read_dataset(str(path)).queries == dataset.queries
 
 
@@ -199,7 +200,7 @@ def test_other_tools_and_beir(tmp_path: Path) -> None:
     queries.write_text(json.dumps({"_id": "q1", "text": "one?", **asks}))
     (query,) = read_dataset(str(tmp_path))
     assert (query.weight, query.inclusion) == (5, 0.5)
-    assert Reading(str(tmp_path)).may_weigh
+    assert Reading(str(tmp_path)).may_hold(*STANDS_FOR)
     queries.write_text('\n{"_id": "q1", "text": "one?", "weight": -1}')
     with pytest.raises(DataError, match=r"queries\.jsonl:2: weight: must be a finite number"):
         read_dataset(str(tmp_path))

@@ -10,6 +10,7 @@ import pytest
 from langchain_core.documents import Document
 from pydantic import ValidationError
 
+from kragx.data import Doc
 from kragx.evaluation.retrievers import BM25Retriever, read_corpus
 from kragx.ground.errors import DataError, KragxError, MissingExtraError, UsageError, installing
 from tests.thoroughness import all_cases
@@ -91,6 +92,23 @@ def test_score_and_metadata():
     assert min(scores) > 0
     assert [document.metadata["n"] for document in documents] == [2, 0]
     assert all("score" not in document.metadata for document in mine.documents)
+
+
+def test_from_documents():
+    """Made as LangChain's is, of documents of any kind: its own, kragx's, mappings, texts."""
+    documents = [Document(page_content=text, id=key) for key, text in TEXTS.items()]
+    kinds = (
+        documents,
+        [Doc(key, text) for key, text in TEXTS.items()],
+        [{"id": key, "text": text} for key, text in TEXTS.items()],
+    )
+    expected = retriever(k=2).invoke("세탁기 교환")
+    for kind in kinds:
+        assert ids(BM25Retriever.from_documents(kind, k=2).invoke("세탁기 교환")) == ids(expected)
+    found = BM25Retriever.from_documents([*TEXTS.values()], k=2).invoke("세탁기 교환")
+    assert [doc.page_content for doc in found] == [doc.page_content for doc in expected]
+    with pytest.raises(ValidationError, match="int 5 is not a document"):
+        BM25Retriever.from_documents([5])
 
 
 def test_tokenizer():

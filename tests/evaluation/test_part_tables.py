@@ -482,6 +482,6 @@ def test_the_command(kragx: Any, files: Path) -> None:
         assert remark in result.err
         assert result.code == plain.code == 5  # some questions failed
     assert (
-        "belongs to results files"
+        "writes tables of one set"
         in kragx("score", "--qrels", files / "x", "--run", files / "y", "--out", files / "out").err
     )

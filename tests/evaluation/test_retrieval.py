@@ -162,10 +162,13 @@ def test_any_retriever_can_be_asked(retriever: object, ask: Callable[..., Run]) 
 
 @every_way
 def test_questions_come_as_gold_sets_do(ask: Callable[..., Run], tmp_path: Path) -> None:
-    """A gold set as it is or as a file, or questions alone, which are named q1, q2, ..."""
+    """A gold set as it is or as a file, or questions alone, by id or named q1, q2, ..."""
     gold = GoldDataset.from_documents([["Seoul"], ["Busan"]], queries=["Where?", "And then?"])
     write_gold(gold, tmp_path / "gold.jsonl")
-    for dataset in (gold, tmp_path / "gold.jsonl", [*gold], ["Where?", "And then?"]):
+    texts_alone = ["Where?", "And then?"]
+    by_id = dict(zip(("q1", "q2"), texts_alone))
+    queries_by_id = {query.id: query for query in gold}
+    for dataset in (gold, tmp_path / "gold.jsonl", [*gold], texts_alone, by_id, queries_by_id):
         run = ask(lambda question: [question], dataset, progress=False)
         texts = {name: answer.documents[0].text for name, answer in run.results.items()}
         assert texts == {"q1": "Where?", "q2": "And then?"}
@@ -324,7 +327,10 @@ def test_a_retriever_that_never_answers_is_no_result(evaluated: Callable[[], obj
     ("answer", "reason"),
     [
         (None, "the retriever returned None; a list of documents is expected"),
-        ("압록강", "the retriever returned str '압록강'"),
+        (
+            "압록강",
+            "the retriever returned str '압록강'; a list of documents is expected; in an agent",
+        ),
         (b"text", "returned bytes b'text'"),
         (5, "returned int 5"),
         ({"압록강"}, "returned set {'압록강'}"),

@@ -8,12 +8,9 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.outputs import ChatResult
 from pydantic import SecretStr
 
+from kragx import UsageError
 from kragx.app.config import filled, parse_config
-from kragx.judging import (
-    LangChainClient,
-    Question,
-    read_judge,
-)
+from kragx.judging import Judge, LangChainClient, OpenAIClient, Question, read_judge
 from kragx.judging.queue import PendingQuestions
 from kragx.judging.rubric import RUBRICS
 from tests.thoroughness import all_cases
@@ -56,6 +53,15 @@ def key(client: object) -> str:
     """The key of one question to this judge."""
     question = Question(RUBRICS["support-en-1"], "a document", gold="a gold text")
     return PendingQuestions(read_judge(client), [question]).keys[0]
+
+
+def test_what_stands_for_a_client():
+    """A judge is made of its model's name; what is no client is an error."""
+    assert Judge("gpt-4.1-mini") == Judge(OpenAIClient("gpt-4.1-mini"))
+    with pytest.raises(UsageError, match=r"judge\.client: int is no client; pass a model's name"):
+        Judge(5)
+    with pytest.raises(UsageError, match=r"^judge\.model: '' names no model"):
+        Judge("")
 
 
 def named(kind: str, **args: Any) -> str:

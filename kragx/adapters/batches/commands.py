@@ -18,7 +18,7 @@ from kragx.ground.printing import Line, joined, message, say, show
 def submit(
     config: opt.JudgingConfig, settings: opt.Settings = None, fresh: opt.Fresh = False
 ) -> None:
-    """Submit what kragx run would ask a judge as a batch of the provider, for less money.
+    """Submit a run's judgements as a batch, for less money.
 
     Asks the retrievers, whose answers kragx run takes over if the config has an output. Answers
     come within a day: kragx judge status, then collect.

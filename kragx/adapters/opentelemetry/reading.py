@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kragx.adapters.opentelemetry.span import TraceSpan, first_of, spans_in
-from kragx.data import GoldDataset, Retrieved, Run
+from kragx.data import Retrieved, Run, read_dataset
 from kragx.evaluation.calls.call import Call, searches_made, stages_of
 from kragx.evaluation.calls.logs import KnownQuestions, Place, warn_of
 from kragx.evaluation.calls.messages import as_json, tool_message
@@ -20,9 +20,7 @@ _CALLED_FOR = re.compile(r"llm\.output_messages\.\d+\.message\.tool_calls\.\d+\.
 _CALL_IDS = ("tool_call.id", "tool.id", "gen_ai.tool.call.id")
 
 
-def read_traces(
-    path: str | Path, gold: GoldDataset, *, query_id: str | None = None
-) -> dict[str, Run]:
+def read_traces(path: str | Path, gold: object, *, query_id: str | None = None) -> dict[str, Run]:
     """The runs that traces hold, by the name of their spans; ready for `kragx.evaluate`.
 
     A question of the gold set is known by its text (NFC, white space collapsed), or by an attribute
@@ -42,7 +40,7 @@ def read_traces(
 
     Args:
         path: a file of OTLP as JSON.
-        gold: the gold set.
+        gold: the gold set, as for `evaluate`.
         query_id: the attribute that has a query's id, if there is one (``session.query_id``).
 
     Raises:
@@ -51,6 +49,7 @@ def read_traces(
         UsageError: two questions of the gold set have the same text and history, and no attribute
             tells them.
     """
+    gold = read_dataset(gold)
     remedy = message("name the attribute of the spans that has the id: query_id='...'")
     questions = KnownQuestions(gold, by_id=query_id is not None, remedy=remedy)
     traces = _Traces(spans_in(path), questions, query_id)

@@ -50,7 +50,7 @@ def convert(
     roles: opt.Roles = None,
     encoding: opt.Encoding = None,
 ) -> None:
-    """Write a gold set or results as Parquet, a row a question, or as JSON Lines.
+    """Write a gold set or results as Parquet or JSON Lines.
 
     What is written says the same: queries, gold, what was retrieved, and the gold set's hash.
     """
@@ -78,12 +78,12 @@ def convert(
 
 def _beside(reading: Reading) -> dict[str, Any]:
     """What is written beside gold and lists: what few sources say."""
-    are_searches = reading.may_search
+    are_searches = reading.may_hold(SEARCHES)
     if are_searches:  # the name may be a value in a source
         are_searches = any(batch.searches is not None for batch in reading.anew().batches())
     is_said = {
         FORBIDDEN: reading.may_forbid,
-        **dict.fromkeys(STANDS_FOR, reading.may_weigh),
+        **dict.fromkeys(STANDS_FOR, reading.may_hold(*STANDS_FOR)),
         SEARCHES: are_searches,
     }
     beside = [name for name, flag in is_said.items() if flag is not False]

@@ -17,7 +17,7 @@ def diff(
     full: Annotated[bool, typer.Option("--full", help="List every question.")] = False,
     format: opt.TableJsonOrMarkdown = "table",  # noqa: A002
 ) -> None:
-    """Say which questions of two gold sets differ, in what, and which can be compared."""
+    """Say which questions of two gold sets differ, and in what."""
     result = diff_files(old, new)
     show(
         format,

@@ -1,4 +1,4 @@
-"""The judge: label, corrected, probe, nuggets, store; submit, status, collect."""
+"""Check a judge by people's labels, correct it, keep its store."""
 
 from pathlib import Path
 from typing import Annotated
@@ -52,7 +52,7 @@ def nuggets(
     dry_run: opt.DryRun = False,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
-    """Have the judge's model write the facts that answers need, for a person to go over.
+    """Have a model write the facts that answers need, to go over.
 
     Questions that have facts keep them. Interrupted, it goes on where it was.
     """

@@ -42,11 +42,11 @@ def score(
     gold: opt.Gold = None,
     qrels: Annotated[
         Path | None,
-        typer.Option(help="Qrels of TREC (also .gz), BEIR, ranx or ir_measures, instead of FILE."),
+        typer.Option(help="Qrels of TREC (also .gz), BEIR, ranx or ir_measures, as gold."),
     ] = None,
     run: Annotated[  # the field's word for it; the command `run` is not called from here
-        list[Path] | None,
-        typer.Option(help="TREC run (also .gz) for --qrels; repeat to compare several."),
+        list[str] | None,
+        typer.Option(help="TREC run (also .gz), as FILE; repeat to compare several."),
     ] = None,
     match: by.Match = None,
     threshold: by.Threshold = None,
@@ -77,18 +77,18 @@ def score(
     per_query: Annotated[bool, typer.Option("--per-query", help="Also each query.")] = False,
     format: opt.TableJsonOrCsv = "table",  # noqa: A002
 ) -> None:
-    """Score a results file, TREC runs or a competition's file; compare several.
+    """Score results, TREC runs or a competition's file; compare them.
 
     Ends with 5 if the results say that a retriever failed.
     """
-    files = files or []
-    _check_sources(files, gold, qrels, run, profile)
+    files = [*(run or ()), *(files or ())]
     is_submission = profile == "science-qa" and qrels is None
-    several = not is_submission and not is_located(files) and len(run or files) > 1
+    _check_sources(files, gold, qrels, is_submission=is_submission)
+    several = not is_submission and len(files) > 1 and (bool(run) or not is_located(files))
     if out is not None and (qrels or gold or several or is_submission):
         raise UsageError(
-            "--out: belongs to results files, which hold gold and retrieved; to one set of them",
-            remedy="score each file by itself with --out, and compare the folders: kragx compare",
+            "--out: writes tables of one set of results files, which hold their gold",
+            remedy="several become folders for kragx compare; for JSON or CSV write --format",
         )
     named = opt.columns(column or [])
     dataset = None
@@ -111,7 +111,7 @@ def score(
         raise UsageError("--anyway: belongs to several files that are compared")
     if several:
         _several(
-            run or files,
+            files,
             dataset,
             {"columns": named, "role": opt.said(roles, "results" if dataset else None)},
             measures,
@@ -132,7 +132,7 @@ def score(
         evaluation = evaluate(rows, answers, **measures, **shared)
     else:
         role = opt.said(roles, "results")
-        system = read_run(_source(list(map(str, run or files))), dataset, named, role=role)
+        system = read_run(_source(files), dataset, named, role=role)
         evaluation = evaluate(dataset, system, **measures, **shared)
     show(
         format,
@@ -217,20 +217,16 @@ def _spec(text: str | None, profile: str | None, threshold: float | None) -> obj
 
 
 def _check_sources(
-    files: list[str],
-    gold: Path | None,
-    qrels: Path | None,
-    runs: list[Path] | None,
-    profile: str | None,
+    files: list[str], gold: Path | None, qrels: Path | None, *, is_submission: bool
 ) -> None:
     """Refuse a command line from which it is not clear what to score."""
-    if (qrels is None) != (not runs):
-        raise UsageError("--qrels and --run belong together; one is missing")
-    if (not files) == (qrels is None):
-        raise UsageError("name either results files, or --qrels and --run")
-    if gold is not None and (qrels is not None or profile == "science-qa"):
-        raise UsageError("--gold: belongs to files that say what was retrieved")
-    if profile == "science-qa" and qrels is None and len(files) != 2:
+    if not files:
+        raise UsageError("name results files, or runs (--run)")
+    if gold is not None and (qrels is not None or is_submission):
+        raise UsageError(
+            "--gold: the gold is there already (--qrels, or the first file of a submission)"
+        )
+    if is_submission and len(files) != 2:
         raise UsageError("kragx score --profile science-qa GOLD SUBMISSION takes two files")
 
 

@@ -23,7 +23,7 @@ store: Commands = group("store", __doc__)
 
 @store.command()
 def stats(store: opt.StoreAddress = str(DEFAULT_STORE), format: opt.TableOrJson = "table") -> None:  # noqa: A002
-    """Count judgements, failures and tokens by model and rubric; say what served them."""
+    """Count judgements and tokens by model, rubric and server."""
     with Store(store, make=False) as opened:
         counts = statistics(opened.records())
     show(format, counts.describe, lambda: counts.to_dict()["groups"])

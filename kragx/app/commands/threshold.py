@@ -1,4 +1,4 @@
-"""Thresholds: sweep, calibrate."""
+"""See what a threshold decides, and choose one by labels."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -43,7 +43,7 @@ def sweep(
     plot: opt.Plot = None,
     format: opt.TableJsonOrCsv = "table",  # noqa: A002
 ) -> None:
-    """Show metrics against the threshold, and where the order of retrievers holds."""
+    """Show metrics by threshold, and where the order holds."""
     spec = match_spec(match)
     engine_or_count = opt.shared(workers, engine, address)
     failed: dict[str, str] = {}

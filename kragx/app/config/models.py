@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import yaml
 
@@ -37,6 +37,7 @@ from kragx.ground.options import (
     texts,
     whole,
 )
+from kragx.ground.printing import message
 from kragx.ground.secrets import Secrets
 from kragx.matchers import label
 from kragx.metrics import (
@@ -170,6 +171,16 @@ class RunConfig:
     earlier: Annotated[Path | None, optional(a_path)] = None
     file: Path | None = None
     secrets: Secrets = field(default_factory=Secrets)
+
+    said_elsewhere: ClassVar[Mapping[str, str]] = {
+        "gold": message("perhaps you meant {name!r}?", name="dataset"),
+        **dict.fromkeys(("k", "top_k"), message("write it behind a metric: metrics: [ndcg@5]")),
+        **dict.fromkeys(
+            ("method", "threshold", "tokenizer", "measure"),
+            message("write it under {part!r}", part="match"),
+        ),
+    }
+    """What other calls take, and where it is said here."""
 
     def __post_init__(self) -> None:
         check_options(self)

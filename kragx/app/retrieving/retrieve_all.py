@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from kragx.app.config import RetrieverConfig, files_of, filled
@@ -12,6 +13,7 @@ from kragx.app.result_folder.atomic_folder import beside
 from kragx.app.retrieving.resuming import PartialAnswers, Resumption, partial_answers
 from kragx.comparison.tuning import GRID, size
 from kragx.data import GoldDataset, Query, Retrieved, Run, read_run
+from kragx.data.formats.parquet import is_located
 from kragx.evaluation.retrieve import retrieve
 from kragx.evaluation.retriever_adapters import HISTORY, is_retriever, store_name
 from kragx.ground import plugins
@@ -112,7 +114,14 @@ def _read(name: str, config: RetrieverConfig, dataset: GoldDataset) -> Run:
     """What files say that a retriever returned, each in a run."""
     source = "results" if config.run is None else "run"
     with inside(f"retrievers.{name}.{source}", kind=DataError):
-        runs = [read_run(file, dataset, config.columns) for file in config.files]
+        try:
+            runs = [read_run(file, dataset, config.columns) for file in config.files]
+        except DataError as error:
+            if all(is_located(file) or Path(file).exists() for file in config.files):
+                raise
+            # A text alone is a file of results where it is no import path.
+            remedy = message("a class or function is written module:name")
+            raise DataError(error.problem, path=error.path, remedy=remedy) from error
     run = Run.repeated(replace(run, name=name) for run in runs)
     return replace(run, settings=config.settings)
 

@@ -49,7 +49,6 @@ _ORDERS = ("rank", "score", "distance")
 
 _NUMBERS = (*_ORDERS, "grade")
 _NUMERIC = frozenset((*_NUMBERS, *ASKS))
-_OF_QUESTIONS = frozenset(("query_id", "query", *ASKS))
 _INSTEAD = {"query_id": "query", "query": "query_id", "doc_id": "text", "text": "doc_id"}
 _MARKS = {mark for form in FORMATS.values() for mark in form.marks}.difference(*NAMES.values())
 
@@ -67,8 +66,14 @@ _UNEXPECTED: Mapping[Role, str] = {
 
 _Rows = Iterator[tuple[int | None, Mapping[str, Any]]]
 _Cells = Mapping[str, Any]
+_CellRows = Sequence[tuple[int | None, _Cells]]
 _Document = tuple[int | None, _Cells, dict[str, Any]]
 _Ranking = list[tuple[float, int | None, dict[str, Any]]]
+
+_BESIDE = "beside"
+"""Stands among the fields of a row for the columns that are none, by name."""
+
+_OF_QUESTIONS = frozenset(("query_id", "query", *ASKS, _BESIDE))
 
 
 def fields_of(
@@ -190,26 +195,21 @@ class DocumentRows:
         Raises:
             DataError: it holds not what is expected, or may be gold as well as results.
         """
-        read = ((line, row, self._cells(line, row)) for line, row in rows)
-        table = [(line, row, cells) for line, row, cells in read if cells is not None]
+        read = ((line, self._cells(line, row)) for line, row in rows)
+        table = [(line, cells) for line, cells in read if cells is not None]
         if not table:
             return  # each has a broken number, which is reported
-        holds = self._holds([cells for *_, cells in table])
-        by_question: dict[str, list[tuple[int | None, Mapping[str, Any], _Cells]]] = {}
-        for line, row, cells in table:
+        holds = self._holds([cells for _, cells in table])
+        by_question: dict[str, list[tuple[int | None, _Cells]]] = {}
+        for line, cells in table:
             if self._key in cells:
-                by_question.setdefault(cells[self._key], []).append((line, row, cells))
+                by_question.setdefault(cells[self._key], []).append((line, cells))
             else:
                 self._report(line, cells, self._key, message("missing; of which question is it?"))
         records, rankings = [], {}
         for query_id, of_question in by_question.items():
-            record: dict[str, Any] = {"query_id": query_id}
-            record |= self._asked([(line, cells) for line, _, cells in of_question])
-            documents = [
-                (line, cells, document)
-                for line, row, cells in of_question
-                if (document := self._document(line, row, cells, holds))
-            ]
+            record: dict[str, Any] = {"query_id": query_id, **self._asked(of_question)}
+            documents = [*self._documents(of_question, holds)]
             if "gold" in holds:
                 record["gold"] = self._golds(documents, holds["gold"])
             if "results" in holds:
@@ -232,12 +232,18 @@ class DocumentRows:
     def _cells(self, line: int | None, row: Mapping[str, Any]) -> dict[str, Any] | None:
         """The cells by field, numbers as such; None where one is broken, which is reported."""
         cells = {}
+        columns = self.fields.values()
         for name, column in self.fields.items():
             try:
                 cells[name] = _cell(name, row.get(column))
             except DataError as error:
                 self.problems.add(line, column, error.problem_and_remedy)
                 return None
+        cells[_BESIDE] = {
+            str(name).removeprefix("metadata."): cell
+            for name, cell in row.items()
+            if cell is not None and name not in columns
+        }
         return {name: cell for name, cell in cells.items() if cell is not None}
 
     def _holds(self, rows: Sequence[Mapping[str, Any]]) -> dict[Role, str]:
@@ -274,7 +280,7 @@ class DocumentRows:
         is_open = plain_name(self.fields[number]) == "relevance" and not are_whole
         return {} if is_open else {"gold": number}
 
-    def _asked(self, rows: Sequence[tuple[int | None, _Cells]]) -> dict[str, Any]:
+    def _asked(self, rows: _CellRows) -> dict[str, Any]:
         """What rows say of their question, of which all say the same."""
         fields = {}
         for name in ("query", *ASKS):
@@ -295,30 +301,21 @@ class DocumentRows:
                     self._report(line, cells, name, problem)
         return fields
 
-    def _document(
-        self,
-        line: int | None,
-        row: Mapping[str, Any],
-        cells: _Cells,
-        holds: Mapping[Role, str],
-    ) -> dict[str, Any] | None:
-        """The document of a row; None where it has none, or what it has is reported."""
-        if cells.keys() <= _OF_QUESTIONS:
-            return None
-        document = present(id=cells.get("doc_id"), text=cells.get("text"))
-        if not document and "results" in holds and "text" in self.fields:
-            document["text"] = ""  # a chunk in which nothing stands has its rank all the same
-        if not document:
-            name = "text" if "text" in self.fields else "doc_id"
-            self._report(line, cells, name, message("missing; a document needs a text or an id"))
-            return None
-        columns = self.fields.values()
-        beside = {
-            str(name).removeprefix("metadata."): cell
-            for name, cell in row.items()
-            if cell is not None and name not in columns
-        }
-        return document | present(metadata=beside | present(distance=cells.get("distance")))
+    def _documents(self, rows: _CellRows, holds: Mapping[Role, str]) -> Iterator[_Document]:
+        """The documents of the rows that have one; what a row has that is none is reported."""
+        for line, cells in rows:
+            if cells.keys() <= _OF_QUESTIONS:
+                continue
+            document = present(id=cells.get("doc_id"), text=cells.get("text"))
+            if not document and "results" in holds and "text" in self.fields:
+                document["text"] = ""  # a chunk in which nothing stands has its rank all the same
+            if not document:
+                name = "text" if "text" in self.fields else "doc_id"
+                problem = message("missing; a document needs a text or an id")
+                self._report(line, cells, name, problem)
+                continue
+            about = cells[_BESIDE] | present(distance=cells.get("distance"))
+            yield line, cells, document | present(metadata=about)
 
     def _golds(self, documents: Iterable[_Document], number: str) -> list[dict[str, Any]]:
         """The documents that somebody has judged; each has one grade."""

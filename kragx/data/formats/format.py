@@ -193,10 +193,10 @@ class Fields:
             name: value for name, value in self.record.items() if name not in self.format.fields
         }
 
-    def id_or_number(self, name: str) -> str:
+    def id_or_number(self) -> str:
         """The query's id; of rows without one their number, which joins nothing but this file."""
-        if self.record.get(name) not in (None, ""):
-            return self.id(name)
+        if self.record.get("query_id") not in (None, ""):
+            return self.id("query_id")
         self.problems.n_numbered += 1
         return f"q{self.number}"
 

@@ -26,7 +26,7 @@ An element of a list may itself be a list: any of its ids serves. A highly relev
 among the relevant ones too, as whoever lists all relevant chunks writes it; its grade is 2.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from kragx.data.documents import Doc
@@ -102,7 +102,9 @@ def _graded(fields: Fields) -> tuple[Gold, ...]:
                     )
                     fields.report(f"{name}[{position}]", problem)
             if new:
-                golds.append(_item(new, grade, texts))
+                first, *others = (texts.get(doc_id, Gold(doc_id)) for doc_id in new)
+                docs = tuple(Doc(gold.id, gold.text, gold.metadata) for gold in others)
+                golds.append(replace(first, grade=grade, alternatives=docs))
             lists.update(dict.fromkeys(new, name))
     for position, item in items:
         if item.id not in lists:
@@ -114,9 +116,3 @@ def _graded(fields: Fields) -> tuple[Gold, ...]:
             )
     golds += [Gold(text=text) for text in fields.texts("gold_texts")]
     return tuple(golds)
-
-
-def _item(ids: Sequence[str], grade: float, texts: Mapping[str | None, Gold]) -> Gold:
-    first, *golds = (texts.get(doc_id, Gold(doc_id)) for doc_id in ids)
-    alternatives = tuple(Doc(gold.id, gold.text, gold.metadata) for gold in golds)
-    return replace(first, grade=grade, alternatives=alternatives)

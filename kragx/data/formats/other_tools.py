@@ -43,7 +43,7 @@ def _passages(fields: Fields) -> Read:
     question = "query" if "query" in fields.record else "question"
     yield (
         Query(
-            id=fields.id_or_number("query_id"),
+            id=fields.id_or_number(),
             text=fields.text(question, is_required=True),
             gold=tuple(Gold(text=text) for text in fields.texts("answer_passage") if text.strip()),
             answerable=fields.flag("answerable"),
@@ -72,12 +72,19 @@ PASSAGES = Format(
 
 
 _NO_GOLD = message("missing; write [] where a question has no gold")
+_ONE_MODULE = message(
+    "missing, as in the files of AutoRAG's modules; best_*.parquet beside them has it"
+)
 
 
 def _autorag(fields: Fields) -> Read:
     """Its query; what else it holds goes to the metadata."""
     answers = fields.texts("generation_gt")
-    query_id = fields.id("qid")
+    if "qid" in fields.record:
+        query_id = fields.id("qid")
+    else:
+        query_id = ""
+        fields.report("qid", _ONE_MODULE)
     if fields.record.keys().isdisjoint(("retrieval_gt", "retrieved_ids")):
         fields.report("retrieval_gt", _NO_GOLD)
     query = Query(
@@ -139,13 +146,11 @@ def _is_of_samples(names: set[str], record: Mapping[str, Any]) -> bool:
     return names <= record.keys() and record.keys().isdisjoint(others)
 
 
-def _ragas(fields: Fields) -> Read:
-    """Its query, and what was retrieved for it; what else it holds goes to the metadata."""
-    return _sample(fields, _RAGAS if "user_input" in fields.record else _OLD)
-
-
 def _sample(fields: Fields, names: Sequence[str]) -> Read:
-    """A row of samples, whose five fields have these names."""
+    """Its query, and what was retrieved for it; what else it holds goes to the metadata.
+
+    Five of its fields have these names.
+    """
     question, gold, retrieved, reference, response = names
     # ragas has conversations of several turns under the same name.
     if isinstance(fields.record.get(question), list):
@@ -155,7 +160,7 @@ def _sample(fields: Fields, names: Sequence[str]) -> Read:
     if not golds and fields.record.keys().isdisjoint((gold, "reference_context_ids")):
         fields.report(gold, message("missing; they are the gold"), "warning")
     query = Query(
-        id=fields.id_or_number("query_id"),
+        id=fields.id_or_number(),
         text=fields.text(question, is_required=True),
         gold=tuple(starmap(Gold, golds)),
         answerable=fields.flag("answerable"),
@@ -203,7 +208,7 @@ RAGAS = Format(
         "answer": "text",
     },
     marks=("user_input", "reference_contexts", "ground_truth_contexts"),
-    read=_ragas,
+    read=lambda fields: _sample(fields, _RAGAS if "user_input" in fields.record else _OLD),
     looks=partial(_is_of_samples, {"question", "contexts"}),
     common=("contexts", "answer", "ground_truth"),
 )

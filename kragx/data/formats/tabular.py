@@ -11,7 +11,7 @@ import io
 import re
 import warnings
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,9 @@ def read_csv(
         text, name = decoded(file.read(), encoding)
     if name == GUESSED and encoding is None:
         problems.guessed(name)
-    separator = "\t" if ending(path) == ".tsv" else _separator(text)
+    first = next(filter(str.strip, io.StringIO(text, newline="")), "")
+    signs = (sign for sign in ",;\t" if sign in _IN_QUOTES.sub("", first))
+    separator = "\t" if ending(path) == ".tsv" else next(signs, ",")
     # Strict, as a misplaced quote would swallow what follows into one cell without a word.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     header, n_columns = list[str](), 0
@@ -124,12 +126,6 @@ def read_csv(
         )
 
 
-def _separator(text: str) -> str:
-    """What the first line that is not blank separates cells by: commas, else semicolons or tabs."""
-    header = next(filter(str.strip, io.StringIO(text, newline="")), "")
-    return next((sign for sign in ",;\t" if sign in _IN_QUOTES.sub("", header)), ",")
-
-
 def _header(cells: list[str], place: str) -> list[str]:
     # Spreadsheets write columns at the end in which nothing stands, or no longer.
     n_named = max(n for n, cell in enumerate(cells, start=1) if cell.strip())
@@ -138,13 +134,6 @@ def _header(cells: list[str], place: str) -> list[str]:
         if not all(names[1:]):
             raise DataError("a column has no name; the first line names the fields")
     return names
-
-
-def read_parquet(
-    path: str | Path, problems: Problems | None = None, encoding: str | None = None
-) -> Iterator[Row]:
-    """The rows of a Parquet file, numbered from 1."""
-    return ParquetTable(str(path)).rows()
 
 
 _MOST = 64 << 20
@@ -263,12 +252,12 @@ def _shown_in(name: str, written: Any, cell: Any) -> Any:
     return text.zfill(len(zeros)) if set(zeros) == {"0"} else text  # 007 is the number 7
 
 
-READERS = {
+READERS: Mapping[str, Callable[..., Iterator[Row]]] = {
     ".csv": read_csv,
     ".tsv": read_csv,
     ".xlsx": read_excel,
     ".xls": read_excel,
-    ".parquet": read_parquet,
+    ".parquet": lambda path, *_: ParquetTable(str(path)).rows(),  # numbered from 1
 }
 """What reads a table, by the end of its file's name."""
 

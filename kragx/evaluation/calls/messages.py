@@ -429,13 +429,13 @@ _BLOCKS: Mapping[str, Any] = {
 
 def json_of(content: object) -> Any:
     """What a tool answered as JSON, which may be cut anywhere into blocks of text."""
-    if isinstance(content, (list, tuple)) and content and all(map(_is_text, content)):
-        content = "".join(block["text"] for block in content)
+    if isinstance(content, (list, tuple)) and content:
+        texts: list[Any] = [
+            block.get("text") if isinstance(block, Mapping) else None for block in content
+        ]
+        if all(isinstance(text, str) for text in texts):
+            content = "".join(texts)
     return as_json(content)
-
-
-def _is_text(block: object) -> bool:
-    return isinstance(block, Mapping) and isinstance(block.get("text"), str)
 
 
 def as_json(value: object) -> Any:

@@ -1,4 +1,4 @@
-"""`kragx gold`: a gold set's life: started, asked, released, moved, exchanged, validated."""
+"""Make, check and release a gold set; move it to a new corpus."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -32,7 +32,7 @@ def move(
     ] = False,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
-    """Say of every gold item where it is in another corpus, and write the gold set that says so.
+    """Move a gold set to another corpus, and say where each item is.
 
     What is left to a person goes to a second file beside it (gold.unsure.jsonl), if anything is.
     Ends with 3 where a question has no relevant gold left whose place is known.
@@ -137,7 +137,7 @@ def import_(
     ] = None,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
-    """Take the questions and judgements of a file into a workshop: all of them, or none.
+    """Take questions and judgements into a workshop, all or none.
 
     Rows that were changed become new judgements of the same person; of a gold set the questions
     that are new come. Nothing is ever removed.
@@ -167,7 +167,7 @@ def probes(
     seed: opt.Seed = 0,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
-    """Make questions of one tenant about what another one's documents say.
+    """Make questions of one tenant about another's documents.
 
     From headings and noun phrases, blind of any retriever; each forbids the documents that it is
     about (docs/leaks.md). Without --out they are made and counted, and not written.
@@ -282,8 +282,6 @@ def start(
     show("table", started.describe, started.to_dict)
 
 
-gold: Commands = group(
-    "gold", "A gold set's life: start, questions, from-logs, probes, release, move, import, diff."
-)
+gold: Commands = group("gold", __doc__)
 for _part in (start, questions, from_logs, probes, release, move, export, import_, validate, diff):
     gold.command(_part.__name__.rstrip("_").replace("_", "-"))(_part)

@@ -101,7 +101,7 @@ def from_logs(
     ] = None,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
-    """Make a gold set's questions of what people asked, each once with how often.
+    """Make questions of what people asked, each with how often.
 
     Duplicates are folded, never what differs in a number, a date, a negation or the history. Gold
     stays empty: people say what answers them. Without --out and --workshop all is counted.

@@ -114,7 +114,7 @@ def questions(
     dry_run: opt.DryRun = False,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
-    """Make questions for a gold set from a corpus; people then say what answers them.
+    """Make questions from a corpus. People say what answers them.
 
     By type and difficulty towards target shares, each with its sources and its word leak. From a
     model: written by the config's judge, and dropped where they are good for nothing; interrupted,

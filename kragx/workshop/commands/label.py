@@ -68,7 +68,7 @@ def label(
     browser: opt.Browser = True,
     seed: opt.Seed = 0,
 ) -> None:
-    """Label a sample of pairs in a workshop, blind to the judge's grades, until Ctrl-C.
+    """Label a sample of pairs in a workshop, blind to the judge.
 
     With a rubric's file (--rubric FILE.yaml) its words are shown, and its scale is the default.
     """

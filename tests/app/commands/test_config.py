@@ -511,6 +511,9 @@ def test_a_variable_that_is_no_text(loaded, problems, line, value, monkeypatch):
         (GOOD + "html: 0", "html: 0 is neither true nor false"),
         (GOOD + "'a.b[0]': 1", "a.b[0]: unknown key; "),
         (GOOD + "seed: 5", "seed: unknown key; write it under 'statistics'"),
+        (GOOD + "gold: g.jsonl", "gold: unknown key; perhaps you meant 'dataset'?"),
+        (GOOD + "tokenizer: kiwi", "tokenizer: unknown key; write it under 'match'"),
+        (GOOD + "k: 5", "k: unknown key; write it behind a metric: metrics: [ndcg@5]"),
         (
             GOOD.replace("results:", "grid: {k: [1, 2]}, results:"),
             "retrievers.mine.grid: unknown key; what the class takes stands under 'args'; valid: ",

@@ -246,6 +246,19 @@ def test_help_in_korean(kragx, monkeypatch, way):
     assert "Evaluate and compare the retrievers" in kragx("run", "--help").out
 
 
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize("group", ["", "gold", "judge", "judge store", "threshold"])
+def test_lists_of_commands_are_whole(kragx, monkeypatch, group, language):
+    """Each command is described in the language, in a line that ends where its sentence does."""
+    monkeypatch.setenv("KRAGX_LANG", language)
+    monkeypatch.setenv("COLUMNS", "80")
+    commands = kragx(*group.split(), "--help").out.partition("[ARGS]...")[2]
+    assert "..." not in commands
+    rows = re.findall(r"^  [a-z][\w-]*  +(\S.*)$", commands, re.MULTILINE)
+    assert len(rows) >= 2
+    assert all(bool(re.search("[가-힣]", row)) == (language == "ko") for row in rows)
+
+
 @pytest.mark.parametrize(
     "command", ["", "run", "score", "gold", "gold questions", "judge label", "judge store export"]
 )

@@ -168,6 +168,21 @@ def test_retriever_that_cannot_be_made(run, retriever, hints):
         assert hint in message
 
 
+def test_a_function_by_its_dotted_name(run):
+    """A text that is no import path is a file; without one it is said how a path is written."""
+    with pytest.raises(DataError) as caught:
+        run("retrievers: {mine: toy_retrievers.small}")
+    message = str(caught.value)
+    assert message.startswith("retrievers.mine.results: ")
+    assert message.endswith("a class or function is written module:name")
+
+
+def test_arguments_are_named_once(run):
+    """What a class of pydantic takes stands in its signature and among its fields."""
+    with pytest.raises(UsageError, match=r"valid: name, tags, metadata, documents, k, tokenizer$"):
+        run("retrievers: {mine: {class: 'kragx.retrievers:BM25Retriever', args: {corpus: c}}}")
+
+
 @pytest.mark.parametrize("source", ["1 / 0\n", "x = (\n", "raise RuntimeError('no key')\n"])
 def test_module_that_raises_on_import(run, module, source):
     """A module that raises while it is imported is wrong use, named by its place in the config."""

@@ -123,7 +123,7 @@ def test_names(kragx, jsonl, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("good.jsonl", "fair.jsonl", "--out", "x"), 2, "--out: belongs to results files"),
+        (("good.jsonl", "fair.jsonl", "--out", "x"), 2, "--out: writes tables of one set"),
         (("good.jsonl", "--anyway"), 2, "--anyway: belongs to several files"),
         (("good.jsonl", "nowhere.jsonl"), 3, "nowhere.jsonl: cannot be read"),
         (("good.jsonl", "empty.jsonl"), 3, "empty.jsonl"),
@@ -152,3 +152,23 @@ def test_several_runs_of_trec(kragx, here):
     runs = ("--run", "one.run", "--run", "other.run")
     out = kragx("score", "--qrels", "q.qrels", *runs, "-m", "mrr@10").out
     assert "- Use one: in mrr@10" in out
+
+
+def test_runs_are_files(tmp_path, monkeypatch, kragx):
+    """Runs stand behind --run or as files, qrels behind --qrels or --gold, with equal numbers."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gold.qrels").write_text("q1 0 d1 1\nq2 0 d2 1\n")
+    (tmp_path / "one.run").write_text("q1 Q0 d1 1 2 x\nq2 Q0 d2 1 2 x\n")
+    (tmp_path / "other.run").write_text("q1 Q0 d9 1 2 x\nq1 Q0 d1 2 1 x\n")
+    ways = (
+        ("--qrels", "gold.qrels", "--run", "one.run", "--run", "other.run"),
+        ("--qrels", "gold.qrels", "--run", "one.run", "other.run"),
+        ("--qrels", "gold.qrels", "one.run", "other.run"),
+        ("--gold", "gold.qrels", "--run", "one.run", "--run", "other.run"),
+    )
+    tables = {kragx("score", *way, "-m", "mrr", "--format", "csv").out for way in ways}
+    (table,) = tables
+    means = [(row["retriever"], row["mrr"]) for row in csv.DictReader(io.StringIO(table))]
+    assert means == [("one", "1.0"), ("other", "0.25")]
+    nothing = kragx("score", "--qrels", "gold.qrels")
+    assert (nothing.code, nothing.err) == (2, "kragx: name results files, or runs (--run)\n")

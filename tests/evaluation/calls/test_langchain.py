@@ -16,7 +16,7 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import ToolException, create_retriever_tool, tool
 
 import kragx
-from kragx import UsageError, aretrieve, retrieve
+from kragx import GoldDataset, UsageError, aretrieve, evaluate, retrieve
 from kragx.evaluation.calls.call import CUT_SHORT
 from tests.evaluation.stages.chains import Fixed
 
@@ -127,6 +127,19 @@ def test_a_chain_that_calls_tools() -> None:
     ):
         assert brief(run["q1"].searches) == expected
         assert not run["q1"].has_list
+
+
+def test_a_graph_in_one_call() -> None:
+    """What takes a mapping, as LangGraph's graphs do, is told by `evaluate` what its fields get."""
+
+    def steps(state: dict[str, Any]) -> Any:
+        careful.invoke({"query": state["messages"]})
+        return {"messages": [("ai", "I know.")]}
+
+    gold = GoldDataset.from_documents([[{"id": "g0"}]], ["g0"])
+    agent = RunnableLambda(steps)
+    asked = evaluate(gold, agent, "evidence_recall", match="id", input={"messages": "query"})
+    assert asked.mean == {"evidence_recall": 1.0}
 
 
 def test_tools_need_no_mark() -> None:

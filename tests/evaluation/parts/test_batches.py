@@ -20,9 +20,8 @@ from hypothesis import example, given, strategies as st
 from pyarrow import parquet as parquet_files
 
 from kragx import DataError, Evaluation, UsageError, evaluate
-from kragx.data import lists, source
+from kragx.data import batch, lists, source
 from kragx.data.batch import Batch
-from kragx.data.entries import Columns
 from kragx.matchers import Diagnostics, MatchItem, RougeMatcher
 from kragx.metrics import MatchTable
 from tests.thoroughness import examples
@@ -114,7 +113,7 @@ def of_size(size: int) -> Iterator[None]:
 def one_by_one() -> Iterator[None]:
     """Every record is read by itself, and every question is a batch."""
     with (
-        patch.object(Columns, "of_records", lambda *_, **__: None),
+        patch.object(batch, "plain_columns", lambda *_, **__: None),
         of_size(1),
     ):
         yield

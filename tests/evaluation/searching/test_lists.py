@@ -1,6 +1,7 @@
 """Metrics of one list of each question's searches, against that list evaluated alone."""
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, strategies as st
@@ -17,7 +18,8 @@ from kragx import (
     UsageError,
     evaluate,
 )
-from kragx.data.batch import batched
+from kragx.data import batch as batch_module
+from kragx.data.batch import batches_of
 from kragx.evaluation.searching import seen_in, seen_in_runs
 from tests.evaluation.searching.support import (
     ALL_KNOWN,
@@ -267,5 +269,6 @@ def test_a_look_ahead_sees_the_same_in_runs_and_batches(of):
     ]
     gold, run = data(*of)
     rows = [(None, query, run.results.get(query.id)) for query in gold]
-    seen = seen_in_runs(gold, [run]), seen_in(batched(rows, 2))
+    with patch.object(batch_module, "AT_ONCE", 2):
+        seen = seen_in_runs(gold, [run]), seen_in(batches_of(rows))
     assert len({*seen}) == 1
