@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat, starmap
+from operator import attrgetter
 from types import NoneType
 from typing import Any
 
@@ -225,9 +226,9 @@ class BatchBuilder:
             if (value := getattr(query, name)) != unsaid:
                 more[name] = value
         documents = () if answer is None or answer.error is not None else answer.documents
-        for item in (*query.gold, *documents):  # before any of them is added
-            if item.text is not None and not isinstance(item.text, str):
-                raise not_a_text(item.text).within(path=f"query {query.id!r}")
+        for text in map(_TEXT, (*query.gold, *documents)):  # before any of them is added
+            if text is not None and not isinstance(text, str):
+                raise not_a_text(text).within(path=f"query {query.id!r}")
         golds, docs = self._entries()
         golds.add(query.gold)
         docs.add(documents)
@@ -321,6 +322,7 @@ class BatchBuilder:
 
 
 _MOST_NEW = 1 << 23
+_TEXT = attrgetter("text")
 _TEXTS = ("query_id", "query", "query_type")
 _PLAIN = frozenset((*_TEXTS, "gold", "retrieved", "seconds", "metadata"))
 
