@@ -273,6 +273,8 @@ def _evaluate(
     for option in _ASKING.keys() & measures.keys():
         asking[option] = measures.pop(option)
     name, workers = measures.pop("name", None), measures.pop("workers", None)
+    if name is None and shape_of(run) is not None:
+        name = getattr(run, "name", None)  # which ranx's have, and what is read of them has not
     corpus = as_corpus(measures.pop("corpus", None))
     several = _by_name(run, dataset)
     if asking and not any(map(is_retriever, [run] if several is None else several.values())):

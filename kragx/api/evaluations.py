@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from kragx.comparison import Comparison, compare
 from kragx.comparison.side_by_side import remarks_on
@@ -22,6 +22,9 @@ from kragx.ground.printing import Line, Part, Result, in_language, joined, messa
 from kragx.report.html_page.cells import Reasons, judged
 from kragx.report.html_page.page import write_html
 from kragx.report.record import Record, checkout
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +180,17 @@ class Evaluations(Result, Mapping[str, Evaluation]):
 
         return {query_id: values[query_id] for query_id in sorted(values, key=spread)}
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """A DataFrame with a row for each query and the columns of each retriever's, by its name.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        frames = {name: result.to_pandas() for name, result in self.evaluations.items()}
+        import pandas  # which the frames are made with
+
+        return pandas.concat(frames, axis=1)
+
     def at_threshold(self, threshold: float) -> Evaluations:
         """The same scores decided at another threshold; nothing is asked or matched again.
 
@@ -225,7 +239,7 @@ class Evaluations(Result, Mapping[str, Evaluation]):
         return dict(chain.from_iterable(reasons.items() for reasons in said))
 
     def describe(self) -> Iterator[Part]:
-        """Who failed, the verdict, the means, and what a reader must know."""
+        """Who failed, the verdict, the means, what was asked for, and what a reader must know."""
         evaluations, comparison = list(self.evaluations.values()), self.comparison
         verdict, *advice = comparison.recommendations
         first = evaluations[0]
@@ -236,6 +250,10 @@ class Evaluations(Result, Mapping[str, Evaluation]):
         yield from verdict.describe()
         # Where some questions are left out, the means are those of the others.
         yield comparison.means_table(evaluations if self.of_all else ())
+        if "baseline" in self.options:
+            yield from comparison.against_baseline()
+        if "slices" in self.options:
+            yield from comparison.by_fields()
         yield from (line for hint in advice if hint.supported for line in hint.describe())
         for loss in self.losses:
             yield Line(joined(": ", [visible(loss.retriever), loss.summary]))

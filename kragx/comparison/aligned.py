@@ -66,6 +66,9 @@ class Column:
         values, bounds = score.values[metric], score.bounds.get(metric)
         below, above = doubt(score.means[metric], bounds, values, weights=score.weights)
         n = total(score.weights, ~np.isnan(values))
+        # A percentile of several runs is of all their answers, of which the values are the means.
+        if score.runs is not None and not score.is_mean(metric):
+            values = np.full_like(values, np.nan)
         n_open = score.counts.get("metrics", {}).get(metric, {}).get("n_open", 0)
         ratio = score.ratios.get(metric)
         column = cls(values, (-below * n, above * n), n_open, bounds, ratio)

@@ -37,11 +37,13 @@ from kragx.ground.json_values import HIDDEN, IF_KNOWN
 from kragx.ground.printing import (
     Cell,
     Heading,
+    Line,
     Name,
     Part,
     Result,
     Table,
     joined,
+    listed,
     message,
     visible,
     warning,
@@ -469,6 +471,27 @@ class Comparison(Result):
             yield Heading(message("Compared with {baseline}", baseline=self.baseline), level=level)
             yield self.differences_table()
 
+    def by_fields(self) -> Iterator[Part]:
+        """What there is by each field, however small its slices."""
+        for name in self.fields if self.retrievers else ():
+            yield from self.by_field(name)
+
+    def by_field(self, field: str, level: int = 2) -> Iterator[Part]:
+        """The best in each large slice by a field under a heading; the others are named."""
+        yield Heading(message("By {field}", field=field), level=level)
+        large = self.large(field)
+        if large:
+            yield self.slices_table(field)
+        rest = [part for part in self.by(field) if part not in large]
+        if rest:
+            sizes = ((visible(part.label), f" ({part.scored(self.primary)})") for part in rest)
+            text = message(
+                "fewer than {n} queries, and so in no table: {slices}",
+                n=FEW,
+                slices=listed([joined("", size) for size in sizes]),
+            )
+            yield Line(text, "dim")
+
     def describe(self, evaluations: Sequence[Evaluation] = ()) -> Iterator[Part]:
         """Who failed, means, differences from the baseline, the best in each slice, advice."""
         for remark in (*self.gold, *self.failures):
@@ -477,9 +500,7 @@ class Comparison(Result):
             yield from self.recommendations[0].leak_lines()
         yield self.means_table(evaluations)
         yield from self.against_baseline()
-        for name in self.fields_told:
-            yield Heading(message("By {field}", field=name))
-            yield self.slices_table(name)
+        yield from self.by_fields()
         yield from map(warning, self.further_cautions)
         for recommendation in self.recommendations:
             yield from recommendation.describe()

@@ -224,8 +224,13 @@ class BatchBuilder:
             if (value := getattr(query, name)) != unsaid:
                 more[name] = value
         golds, docs = self._entries()
-        golds.add(query.gold)
-        docs.add(() if answer is None or answer.error is not None else answer.documents)
+        try:
+            golds.add(query.gold)
+            docs.add(() if answer is None or answer.error is not None else answer.documents)
+        except DataError as error:
+            for entries in (golds, docs):
+                entries.cut(len(self._rows))
+            raise error.within(path=f"query {query.id!r}") from None
         self._rows.append((line, query.id, query.text, more, answer))
 
     def add_record(

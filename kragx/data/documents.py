@@ -9,7 +9,7 @@ from typing import Any, TypeGuard, TypeVar
 from uuid import UUID
 
 from kragx.data.foreign import answer_list, foreign_fields
-from kragx.data.text import SurrogateRepair, normalise
+from kragx.data.text import SurrogateRepair, normalise, not_a_text
 from kragx.ground.errors import DataError, nearest, shorten
 from kragx.ground.printing import message
 
@@ -202,18 +202,13 @@ def unknown_field(name: str, names: Iterable[str]) -> DataError:
 def refuse_unknown(value: Mapping[str, Any], names: KeysView[str]) -> None:
     """Raise that error where a mapping has a field that is not among the names."""
     if unknown := value.keys() - names:
-        raise unknown_field(str(min(unknown)), names)
+        raise unknown_field(min(map(str, unknown)), names)
 
 
 def clean_text(value: object, repair: SurrogateRepair) -> str:
     """`value` if it is a string, mended; else a `DataError`."""
     if not isinstance(value, str):
-        raise DataError(
-            "a text must be a string, not {kind} ({value}); "
-            "convert it, or take the text out of it, first",
-            kind=type(value).__name__,
-            value=shorten(value),
-        )
+        raise not_a_text(value)
     return repair.text(value)
 
 

@@ -22,6 +22,7 @@ from kragx.data.documents import (
     clean_number,
     clean_text,
     named,
+    needed_id,
     refuse_unknown,
 )
 from kragx.data.forbidden import FORBIDDEN, Forbidden, all_forbidden, check_versions
@@ -62,8 +63,12 @@ class Gold:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not isfinite(self.grade):
-            raise DataError("'grade' must be a finite number, not {grade!r}", grade=self.grade)
+        grade = self.grade  # nearly all are floats, for which a look is enough
+        if not isfinite(grade) if type(grade) is float else clean_number(grade, "grade") is None:
+            raise DataError("'grade' must be a finite number, not {grade!r}", grade=grade)
+        if self.alternatives and not {*map(type, self.alternatives)} <= {Doc}:
+            docs = _alternatives(self.alternatives, SurrogateRepair(), strings=True)
+            object.__setattr__(self, "alternatives", docs)
 
 
 def gold_place(query_id: str, number: int) -> Message:
@@ -144,7 +149,8 @@ class Query:
     Attributes:
         id: joins the query with the results of a run.
         text: the question itself; needed to ask a retriever, not to score results.
-        gold: what should be found; may be empty (see `no_gold`).
+        gold: what should be found (`Gold`, or what `GoldDataset.from_documents` takes); may be
+            empty (see `no_gold`).
         answerable: False marks a query that has no gold on purpose.
         reference: a reference answer, for judges that take one.
         query_type, expected_doc_types, metadata: to slice results by.
@@ -176,7 +182,13 @@ class Query:
     inclusion: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.forbidden is not None:  # in Python mappings are items, too
+        if type(self.id) is not str:
+            object.__setattr__(self, "id", needed_id(self.id, SurrogateRepair()))
+        # In Python mappings are items, too, and documents and texts are gold.
+        if type(self.gold) is not tuple or not {*map(type, self.gold)} <= {Gold}:
+            golds = as_golds(self.gold, SurrogateRepair(), f"query {self.id!r}")
+            object.__setattr__(self, "gold", golds)
+        if self.forbidden is not None:
             items = all_forbidden(self.forbidden, SurrogateRepair())
             object.__setattr__(self, FORBIDDEN, items)
         # Nearly all are 1.0, which needs no check.
@@ -239,12 +251,12 @@ class GoldDataset(Shown):
             raise DataError(
                 "{name}: the gold set holds no query; at least one is needed", name=self.name
             )
-        if not isinstance(first := next(iter(self.queries)), Query):
+        if {*map(type, self.queries)} != {Query}:
             raise UsageError(
                 "GoldDataset: {value} is no Query",
                 remedy="GoldDataset.from_documents(...) takes lists of gold, "
                 "read_dataset(...) rows",
-                value=shorten(first),
+                value=shorten(next(query for query in self.queries if type(query) is not Query)),
             )
         check_unique(map(_ID, self.queries), self.name)
         # A circle may lead through several questions, each of which is right by itself.
@@ -483,22 +495,22 @@ def as_gold(value: object, repair: SurrogateRepair, strings: bool = True) -> Gol
     doc_id, text, metadata = clean_fields(value, _GOLD_FIELDS, repair, strings)
     grade = clean_number(value.get("grade"), "grade")
     alternatives = value.get("alternatives")
-    if alternatives is None:
-        alternatives = ()
     # Beside an id alone a string may as well be meant as one.
     strings = strings and (doc_id is None or text is not None)
-    # A text or a mapping can be gone through as well, letter by letter or key by key.
-    if isinstance(alternatives, (str, Mapping)) or not isinstance(alternatives, Iterable):
-        raise DataError("must be a list of {'id'?, 'text'?}", field="alternatives")
     gold = Gold(
         id=doc_id,
         text=text,
         grade=1.0 if grade is None else grade,
-        alternatives=clean_each(
-            alternatives, lambda doc: as_doc(doc, repair, strings), field="alternatives"
-        ),
+        alternatives=_alternatives(() if alternatives is None else alternatives, repair, strings),
         metadata=metadata,
     )
     if gold.id is None and gold.text is None and not gold.alternatives:
         raise DataError("a gold item needs 'id', 'text' or 'alternatives'; this one has none")
     return gold
+
+
+def _alternatives(values: object, repair: SurrogateRepair, strings: bool) -> tuple[Doc, ...]:
+    # A text or a mapping can be gone through as well, letter by letter or key by key.
+    if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
+        raise DataError("must be a list of {'id'?, 'text'?}", field="alternatives")
+    return clean_each(values, lambda doc: as_doc(doc, repair, strings), field="alternatives")

@@ -186,6 +186,12 @@ def _samples_with(*names: str) -> Callable[[Any], bool]:
 
 
 SHAPES = (
+    Shape(
+        "Queries",
+        GOLD,
+        lambda v: isinstance(v, (list, tuple)) and isinstance(next(iter(v), None), Query),
+        lambda v: GoldDataset(tuple(v)),
+    ),
     Shape("Qrels of ranx", GOLD, lambda v: _has(v, "qrels", *_RANX), _of_ranx),
     Shape("Runs of ranx", RESULTS, lambda v: _has(v, "run", *_RANX), _of_ranx),
     Shape("Qrels of ir_measures", GOLD, *_rows_with(_GRADES)),

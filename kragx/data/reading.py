@@ -17,7 +17,7 @@ from kragx.data.formats.document_rows import Role
 from kragx.data.formats.format import STANDS_FOR
 from kragx.data.formats.jsonl import file_name
 from kragx.data.formats.parquet import is_located
-from kragx.data.gold import GoldDataset
+from kragx.data.gold import GoldDataset, Query
 from kragx.data.objects import BOTH, SHAPES, Shape
 from kragx.data.problems import DataWarning
 from kragx.data.released import release_of
@@ -433,7 +433,8 @@ def nothing_to_find(n: int, path: str) -> DataError:
 def shape_of(value: object) -> Shape | None:
     """The shape that a value has, if it is one of these."""
     entry = value[0] if type(value) in (list, tuple) and value else value  # type: ignore[index]
-    if isinstance(entry, _PLAIN) or type(entry).__module__.startswith("kragx."):
+    is_ours = type(entry).__module__.startswith("kragx.") and not isinstance(entry, Query)
+    if isinstance(entry, _PLAIN) or is_ours:
         return None
     return next((shape for shape in SHAPES if shape.fits(value)), None)
 

@@ -9,7 +9,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, Literal
 
-from kragx.data.documents import Doc, is_answer, ranked
+from kragx.data.documents import Doc, is_answer, needed_id, ranked
 from kragx.data.gold import check_unique, numbered
 from kragx.data.search_records import searches_of
 from kragx.data.searches import (
@@ -45,7 +45,8 @@ class Retrieved:
     """What one query got.
 
     Attributes:
-        documents: the ranked list; empty when nothing was found or the retriever failed.
+        documents: the ranked list (of `Doc`, or of what `Run.from_documents` takes); empty when
+            nothing was found or the retriever failed.
         seconds: how long the retriever took, if measured.
         error: why the retriever failed; None if it answered.
         stages: what each step of a chain returned on the way, where somebody listened.
@@ -70,6 +71,9 @@ class Retrieved:
     has_list: bool = True
 
     def __post_init__(self) -> None:
+        if type(self.documents) is not tuple or not {*map(type, self.documents)} <= {Doc}:
+            docs = ranked(self.documents, SurrogateRepair(), "")
+            object.__setattr__(self, "documents", docs)
         if not self.searches and self.has_list:  # as most answers, which are a list alone
             return
         has_list = self.has_list or self.error is not None
@@ -156,15 +160,17 @@ class Run(Shown):
     reruns: tuple[Run, ...] = ()
 
     def __post_init__(self) -> None:
-        answers: object = self.results
-        if isinstance(answers, Mapping):
-            answers = next(iter(answers.values()), None)
-        if answers is not None and not isinstance(answers, Retrieved):
+        is_mapping = isinstance(self.results, Mapping)
+        answers: Iterable[object] = self.results.values() if is_mapping else [self.results]
+        if not {*map(type, answers)} <= {Retrieved}:
             raise UsageError(
                 "Run: {value} is no mapping from query id to Retrieved",
                 remedy="Run.from_documents(...) takes lists of documents",
-                value=shorten(answers),
+                value=shorten(next(value for value in answers if type(value) is not Retrieved)),
             )
+        if not {*map(type, self.results)} <= {str}:
+            results = {needed_id(key, SurrogateRepair()): got for key, got in self.results.items()}
+            object.__setattr__(self, "results", results)
 
     def __len__(self) -> int:
         return len(self.results)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
-from kragx.ground.errors import shorten
+from kragx.ground.errors import DataError, shorten
 from kragx.ground.printing import inert, message
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -52,6 +52,16 @@ def id_difference(key: str, twin: str) -> str:
         else "{one} and {other} differ by Unicode form, NFC and NFD alone; write them the same",
         one=shorten(key),
         other=shorten(twin),
+    )
+
+
+def not_a_text(value: object) -> DataError:
+    """The error where a text is expected and something else comes."""
+    return DataError(
+        "a text must be a string, not {kind} ({value}); "
+        "convert it, or take the text out of it, first",
+        kind=type(value).__name__,
+        value=shorten(value),
     )
 
 

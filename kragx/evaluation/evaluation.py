@@ -49,6 +49,7 @@ from kragx.metrics import (
     valueless,
 )
 from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reasons
+from kragx.metrics.match_table import by_id
 from kragx.metrics.runs import mean_of, over_runs
 from kragx.metrics.search_table import Basis, SearchTable
 from kragx.metrics.threshold import matches
@@ -296,7 +297,8 @@ class Evaluation(Result):
                 evidence = GatheredEvidence(
                     (), self.table, forbidden=self.forbidden, searches=self.searches
                 )
-            return compute(self.table, specs, self.profile, evidence)
+            with by_id(self.query_ids):
+                return compute(self.table, specs, self.profile, evidence)
         of_runs = (
             run.scores
             # One that answered nothing is 0 beside others that have values.

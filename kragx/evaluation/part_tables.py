@@ -44,6 +44,7 @@ from kragx.matchers.gold_siblings import GoldSample
 from kragx.metrics import compute
 from kragx.metrics.engine import MetricWarning, warn_above_1
 from kragx.metrics.leaks import check_kinds
+from kragx.metrics.match_table import by_id
 from kragx.metrics.runs import over_parts
 from kragx.metrics.spans.reading import SpanOptions
 
@@ -354,7 +355,8 @@ def scored(
     with inside(path=part.name), warnings.catch_warnings():  # it is said of all questions
         warnings.simplefilter("ignore", MetricWarning)
         warnings.simplefilter("ignore", MatchWarning)
-        result = _computed(path.stem, matches, lists, criteria)
+        with by_id(stats.query_ids):
+            result = _computed(path.stem, matches, lists, criteria)
     if not result.is_open:
         write_table(path, stats, result, [*map(groups_of, lists)] if criteria.looks else lists)
     return stats, result

@@ -308,10 +308,11 @@ def _valueless(counts: Mapping[str, Any]) -> Iterator[str]:
     for name, of_metric in counts.get("metrics", {}).items():
         if "n_could" in of_metric:
             continue  # which questions could leak stands above the numbers
-        # What looks at documents or times may have a value without gold; a run's has none a query.
-        by_gold, n_scored = "n_no_gold" in of_metric, of_metric["n_scored"]
+        # A run's number has no value for any query; of searches often none has one, with reason.
+        definition, n_scored = known_metric(name), of_metric["n_scored"]
+        says = "n_no_gold" in of_metric or (definition and definition.from_evidence) or n_scored
         n_possible, why = _n_possible(name, counts), _why_uncounted(name, counts)
-        if n_scored < n_possible and (by_gold or n_scored or why):
+        if n_scored < n_possible and (says or why):
             line = message(
                 "{metric}: no value for {n} of {of} queries",
                 metric=name,

@@ -102,14 +102,16 @@ class PageMatcher(IdsMatcher):
         """Where a gold item stands; None of one that is known by its id alone.
 
         Raises:
-            DataError: it has neither; or a document that is none.
+            DataError: it has neither, or pages of no document; or a document that is none.
         """
         about = target.metadata
         place = gold_place(item.query.id, target.gold + 1)
         if "doc" not in about:
-            if target.id is None:
+            if target.id is None or "pages" in about:
                 raise DataError(
-                    "{place}: the gold item has no 'doc' and no id",
+                    "{place}: the gold item has pages and no 'doc'"
+                    if "pages" in about
+                    else "{place}: the gold item has no 'doc' and no id",
                     remedy='write {{"doc": "manual.pdf", "pages": [3, "7-9"]}}',
                     place=place,
                 )

@@ -11,17 +11,45 @@ rank) into the cut-offs and one cumulative sum over them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data.lists import Bools, Floats, Ints
-from kragx.ground.errors import DataError, UsageError
+from kragx.ground.errors import DataError, KragxError, UsageError
 from kragx.metrics.threshold import matches
+
+
+class RowPlace(str):
+    """The query of an error, by its row of a table, until whoever knows its id says that."""
+
+    def __new__(cls, row: int, label: str = "") -> Self:
+        """A query that is known by its row alone, behind a label."""
+        place = super().__new__(cls, f"{label}query number {row + 1}")
+        place.row, place.label = row, label
+        return place
+
+    row: int
+    label: str
+
+
+@contextmanager
+def by_id(query_ids: Sequence[str]) -> Iterator[None]:
+    """Around what may raise for a row of a table: the error says the query's id."""
+    try:
+        yield
+    except KragxError as error:
+        place = error.field
+        if not isinstance(place, RowPlace):
+            raise
+        named = error.within()
+        named.field = f"{place.label}query {query_ids[place.row]!r}"
+        raise named from error.__cause__
 
 
 @dataclass(frozen=True)

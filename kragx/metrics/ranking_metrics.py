@@ -11,7 +11,7 @@ from kragx.data.lists import Floats, Ints
 from kragx.data.searches import ListName, Order
 from kragx.ground.errors import DataError
 from kragx.ground.printing import message
-from kragx.metrics.match_table import PooledCounts, TableView, order_within, ratio
+from kragx.metrics.match_table import PooledCounts, RowPlace, TableView, order_within, ratio
 from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option, above_0
 
 OVER = Option("k", ("k", "retrieved"), by_profile=True)
@@ -238,9 +238,9 @@ def _gains(view: TableView, gain: str) -> Floats:
         query = int(np.flatnonzero(~np.isfinite(sums))[0])
         grade = grades[view.gold_query == query].max()
         raise DataError(
-            "query number {value}: a grade of {grade:g} gives a gain ({gain}) that is "
-            "not finite; use smaller grades or gain=linear",
-            value=query + 1,
+            "a grade of {grade:g} gives a gain ({gain}) that is not finite; use smaller grades or "
+            "gain=linear",
+            field=RowPlace(query),
             grade=grade,
             gain=gain,
         )
@@ -341,9 +341,9 @@ def _best_score_dcg(view: TableView) -> Floats:
     without = np.flatnonzero(view.empty & (view.table.n_docs > 0))
     if without.size:
         raise DataError(
-            "query number {value} has no gold, and K-RAG's nDCG of ROUGE scores "
-            "does not exist for it; leave ndcg out, or use the profile 'kragx'",
-            value=int(without[0]) + 1,
+            "no gold, and without K-RAG's nDCG of ROUGE scores does not exist; leave ndcg out, or "
+            "use the profile 'kragx'",
+            field=RowPlace(int(without[0])),
         )
     queries, ranks, gains = _score_gains(view)
     ideal = view.zeros()

@@ -20,6 +20,7 @@ from kragx.data.lists import Floats
 from kragx.ground import plugins
 from kragx.ground.entry_points import plugins as added
 from kragx.ground.errors import UsageError, nearest, shorten
+from kragx.ground.messages import Message
 from kragx.ground.printing import message
 from kragx.metrics import (
     abstention,
@@ -30,7 +31,7 @@ from kragx.metrics import (
     trec_metrics,
 )
 from kragx.metrics.evidence import Cut, TextBudget
-from kragx.metrics.match_table import TableView
+from kragx.metrics.match_table import RowPlace, TableView
 from kragx.metrics.profiles import KRAGX, TREC, Profile, profile
 from kragx.metrics.spec import Metric, MetricSpec
 from kragx.metrics.tool_names import in_kragx_words, remedy_for, trec_words
@@ -73,6 +74,8 @@ _PATTERN = re.compile(
         (?: \( (?P<options> [^()]*) \) \s* )?""",
     re.VERBOSE,
 )
+_NAME_WITH_CUT = re.compile(rf"({'|'.join(METRICS)})_?(?:at)?_?([0-9]+)")
+_SEVERAL = re.compile(r"[^(]*,\s*[^\W\d]")
 _CUT = re.compile(r"(?P<n>0*[1-9][0-9]{0,8})(?P<unit>tokens|chars|)", re.IGNORECASE)
 
 
@@ -95,8 +98,20 @@ class _Known(dict[str, Metric]):
             return self[_ALIASES[name]]
         if name in added("metrics"):
             return _imported(added("metrics")[name].path, name)
-        remedy = remedy_for(name) or nearest(name, [*METRICS, *_ALIASES, *added("metrics")])
+        remedy = (
+            _with_cut(name)
+            or remedy_for(name)
+            or nearest(name, [*METRICS, *_ALIASES, *added("metrics")])
+        )
         raise UsageError(message("unknown name {name!r}", name=name), remedy=remedy)
+
+
+def _with_cut(name: str) -> Message | None:
+    """A hint for a name that ends in what seems its k, as ``ndcg_10``: without k it is another."""
+    cut = _NAME_WITH_CUT.fullmatch(name)
+    if cut is None or not METRICS[cut[1]].cuts:
+        return None
+    return message("perhaps you meant {name!r}?", name=f"{cut[1]}@{cut[2]}")
 
 
 _KNOWN = _Known(METRICS)
@@ -233,7 +248,14 @@ def parse_all(
 
 
 def listed(metrics: MetricLike | Iterable[MetricLike]) -> list[Any]:
-    """Metrics as a list, whether it is one or several; whoever reads them refuses what is none."""
+    """Metrics as a list, whether it is one or several; whoever reads them refuses what is none.
+
+    Raises:
+        UsageError: it is a mapping, of which nobody would see but the keys.
+    """
+    if isinstance(metrics, Mapping):
+        problem = message("a list is expected ({value})", value=shorten(metrics))
+        raise UsageError(problem, field="metrics")
     is_one = isinstance(metrics, (str, MetricSpec)) or callable(metrics)
     return [metrics] if is_one or not isinstance(metrics, Iterable) else [*metrics]
 
@@ -276,7 +298,7 @@ def split(text: str) -> tuple[str, Cut, dict[str, str]]:
             number above 0 nor a budget.
     """
     match = _PATTERN.fullmatch(text)
-    if match is None:
+    if match is None or _SEVERAL.match(text):
         raise UsageError(
             "not of the form name@k(option=value); several metrics are a list: [ndcg@10, mrr@10]"
             if "," in text.partition("(")[0]
@@ -308,6 +330,7 @@ def split(text: str) -> tuple[str, Cut, dict[str, str]]:
 
 
 _HAIR = 1e-9
+_FORM = message("write def mine(relevances, gold_grades): ...")
 
 Measured = TypeVar("Measured", bound=Callable[..., float | None])
 
@@ -349,7 +372,7 @@ def function_metric(function: Callable[..., Any]) -> Metric:
     if not name.isidentifier():
         raise UsageError(
             "metric {function}: a function without a name",
-            remedy="write def mine(relevances, gold_grades): ...",
+            remedy=_FORM,
             function=shorten(function),
         )
     about = (function.__doc__ or "").strip().partition("\n")[0]
@@ -375,7 +398,7 @@ def _values(view: TableView, spec: MetricSpec) -> Floats:
         relevances[ranks[part] - 1] = grades_at[part]
         items = slice(table.gold_start[query], table.gold_start[query + 1])
         grades = np.sort(table.grade[items][view.is_gold[items]])[::-1]
-        place = f"metric {spec.name!r}, query number {query + 1}"
+        place = RowPlace(query, f"metric {spec.name!r}, ")
         values[query] = _value(spec.metric, relevances.tolist(), grades.tolist(), place)
     return view.at_every_cut(values)
 
@@ -390,8 +413,14 @@ def _value(metric: Metric, relevances: list[float], gold_grades: list[float], pl
     try:
         value = metric.function(relevances, gold_grades)
     except Exception as error:  # whatever it raises, one must learn where
+        # Outside of it: it was never entered, as it takes other arguments.
+        is_outside = error.__traceback__ is None or error.__traceback__.tb_next is None
         raise UsageError(
-            "{kind}: {error}", field=place, kind=type(error).__name__, error=error
+            "{kind}: {error}",
+            field=place,
+            remedy=_FORM if is_outside else "",
+            kind=type(error).__name__,
+            error=error,
         ) from error
     if value is None:
         return float("nan")

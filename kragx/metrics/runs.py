@@ -28,9 +28,9 @@ PARTLY = "n_in_some_runs"
 def over_runs(several: Sequence[MetricScores]) -> MetricScores:
     """The scores of a metric over r runs; what nobody can average is the first run's.
 
-    Of a percentile a question's value is that of its middle run, as what was never found has no
-    mean. A run's own number, such as a throughput, is the mean of the runs'. Pooled counts add up;
-    bounds are the means of the runs' bounds.
+    A percentile is of all answers, as that of each question's mean would know little of the slow
+    ones. A run's own number, such as a throughput, is the mean of the runs'. Pooled counts add
+    up; bounds are the means of the runs' bounds.
 
     Args:
         several: of each run, of the same questions.
@@ -39,7 +39,8 @@ def over_runs(several: Sequence[MetricScores]) -> MetricScores:
         The scores, which have the number of each run under `MetricScores.runs`.
     """
     first, metric = several[0], several[0].spec.metric
-    ratio, values = _ratio(several), _of_questions(several)
+    ratio, values = _ratio(several), mean_values([score.values for score in several])
+    assert values is not None  # all have values
     pooled = _pooled(several)
     micro = mean_of([score.micro for score in several])
     micro_bounds = _ends(((score.micro_bounds, score.micro) for score in several), mean_of)
@@ -113,31 +114,19 @@ def over_parts(
     )
 
 
-def _of_questions(several: Sequence[MetricScores]) -> Floats:
-    """(q) the mean over the runs in which a question has a value; NaN without one.
-
-    Of a percentile the middle one: of an even number the greater of the two in the middle, as what
-    is infinite has no mean.
-    """
-    if several[0].spec.metric.is_mean:
-        averaged = mean_values([score.values for score in several])
-        assert averaged is not None  # all have values
-        return averaged
-    ordered = np.sort([score.values for score in several], axis=0)  # NaN stands last
-    n = (~np.isnan(ordered)).sum(axis=0)
-    middle: Floats = np.take_along_axis(ordered, (n // 2)[None], axis=0)[0]
-    return middle
-
-
 def _number(several: Sequence[MetricScores], values: Floats) -> float | None:
-    """The metric's number: of the questions' values, or the mean of the runs' own."""
-    metric, numbers = several[0].spec.metric, [score.mean for score in several]
-    if metric.reads_forbidden and None in numbers:  # what is not known is no better for what is
+    """The metric's number: of the questions' values, of all answers, or the mean of the runs'."""
+    metric, weights = several[0].spec.metric, several[0].weights
+    numbers = [score.mean for score in several]
+    # What is not known is no better for what is.
+    if any(score.mean is None and score.bounds for score in several):
         return None
-    are_means = not metric.is_mean or all(score.is_mean for score in several)
-    if metric.from_run is None and are_means:
-        return number_of(metric, values, weights=several[0].weights)
-    return mean_of(numbers)
+    if metric.from_run is not None or (metric.is_mean and not all(s.is_mean for s in several)):
+        return mean_of(numbers)
+    if not metric.is_mean:
+        values = np.concatenate([score.values for score in several])
+        weights = None if weights is None else np.tile(weights, len(several))
+    return number_of(metric, values, weights=weights)
 
 
 def _ratio(several: Sequence[MetricScores]) -> Ratio | None:
@@ -192,8 +181,6 @@ def _counts(several: Sequence[MetricScores], values: Floats) -> dict[str, int]:
     """Each count of the run in which it is the greatest, and those that the values tell."""
     names = dict.fromkeys(name for score in several for name in score.counts)
     counts = {name: max(score.counts.get(name, 0) for score in several) for name in names}
-    if "n_never" in counts:
-        counts["n_never"] = int(np.isinf(values).sum())
     is_absent = np.isnan([score.values for score in several]).any(axis=0)
     n_partly = int((is_absent & ~np.isnan(values)).sum())
     return counts | ({PARTLY: n_partly} if n_partly else {})

@@ -26,7 +26,7 @@ import numpy as np
 from kragx.data.lists import Bools, Floats, Ints
 from kragx.ground.errors import DataError
 from kragx.metrics.intervals import Interval, Ratio, mean_intervals, with_exact_limits
-from kragx.metrics.match_table import MatchTable, PooledCounts, Votes
+from kragx.metrics.match_table import MatchTable, PooledCounts, RowPlace, Votes
 from kragx.metrics.profiles import LEFT_OUT, Profile
 from kragx.metrics.spec import Metric, MetricSpec, holds
 from kragx.metrics.weights import counting, weighted_mean
@@ -290,12 +290,12 @@ def with_no_gold(
     if profile.no_gold == "error" and forgotten:
         queries = "query has" if len(forgotten) == 1 else "queries have"
         raise DataError(
-            "{spec}: {n_forgotten} {queries} no gold (the first is number {value}); add gold, "
-            "mark those that nothing answers with answerable: false, or choose no_gold: skip",
+            "{spec}: {n_forgotten} {queries} no gold, this the first; add gold, mark those that "
+            "nothing answers with answerable: false, or choose no_gold: skip",
+            field=RowPlace(forgotten[0]),
             spec=spec,
             n_forgotten=len(forgotten),
             queries=queries,
-            value=forgotten[0] + 1,
         )
     if profile.no_gold in LEFT_OUT:
         return np.where(empty, np.nan, values)

@@ -108,13 +108,14 @@ def _words(name: str, k: str | None, *options: str, rel: str | None = None) -> s
 
 
 _MEANINGS = {
-    "map": "ap averageprecision setap setmap mapcut gmap retrievalmap",
+    "map": "ap averageprecision meanaverageprecision setap setmap mapcut gmap retrievalmap",
     "map@5(norm=hits)": "contextualprecision",
     "precision@5": "p prec precisionatk relativep setrelp iprec interpolatedprecisionatrecall",
     "precision_judged@5": "contextualrelevancy contextrelevancy answercontextrelevance",
     "precision(over=retrieved)": "retrievalprecision",
     "recall@5": "r rec contextualrecall recallatk strecall retrievalrecall",
     "f1(over=retrieved)": "retrievalf1",
+    "f1@5": "f1score f1measure fscore fmeasure",
     "coverage@5": "retrievaltokenrecall",
     "density@5": "retrievaltokenprecision",
     "iou@5": "retrievaltokenf1",
@@ -126,7 +127,8 @@ _MEANINGS = {
     "err@10": "nerr nerr8 nerr9 nerr10 nerr11 erria nerria expectedreciprocalrank",
     "rbp": "rankbiasedprecision inst insq bpm nrbp nnrbp",
     "bpref": "infap binarypreference compat gmbpref",
-    "r_precision": "rprecision rprecmult precisionatr",
+    "r_precision": "rprec rprecision rprecmult precisionatr",
+    "seconds_p95": "latency latencyp95 p95latency p95 time responsetime",
     "context_completeness": "nuggetrecall contextentitiesrecall factrecall",
 }
 

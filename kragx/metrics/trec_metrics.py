@@ -10,7 +10,7 @@ import numpy as np
 from kragx.data.lists import Floats, Ints
 from kragx.ground.errors import DataError
 from kragx.ground.printing import message
-from kragx.metrics.match_table import TableView, order_within, ratio
+from kragx.metrics.match_table import RowPlace, TableView, order_within, ratio
 from kragx.metrics.ranking_metrics import LISTS, REL
 from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option, above_0, number, shown
 
@@ -101,12 +101,12 @@ def _err(view: TableView, spec: MetricSpec) -> Floats:
     queries, ranks, grades = view.new_grades
     greatest, all_grades = spec["max"], view.table.grade
     if (above := np.flatnonzero(all_grades > greatest)).size:
-        query, grade = int(view.gold_query[above[0]]) + 1, shown(float(all_grades.max()))
+        grade = shown(float(all_grades.max()))
         raise DataError(
-            "{spec}: query number {query} has a grade above the greatest of the scale, {greatest}",
+            "{spec}: a grade above the greatest of the scale, {greatest}",
+            field=RowPlace(int(view.gold_query[above[0]])),
             remedy="name the scale's greatest grade, for example err@10(max={grade})",
             spec=spec,
-            query=query,
             greatest=shown(greatest),
             grade=grade,
         )

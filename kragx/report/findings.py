@@ -380,8 +380,7 @@ def _of_matcher(
 def _slices_parts(comparison: Comparison, level: int) -> Iterator[Part]:
     """By each field who is best in its slices, then each slice's means."""
     for field in comparison.fields_told:
-        yield Heading(message("By {field}", field=field), level=level)
-        yield comparison.slices_table(field)
+        yield from comparison.by_field(field, level)
         for part in comparison.large(field):
             n = part.scored(comparison.primary)
             heading = message(

@@ -101,6 +101,27 @@ def test_several_retrievers_are_compared(evaluated) -> None:
     assert result.comparison.to_dict() == by_hand.to_dict()
 
 
+def test_frames_stand_side_by_side() -> None:
+    """Each question's values of every metric, by retriever, as a frame has those of one."""
+    result = evaluate(DATASET, {"fair": fair, "good": good}, **OPTIONS)
+    frame = result.to_pandas()
+    for name, evaluation in result.items():
+        assert frame[name].equals(evaluation.to_pandas())
+
+
+def test_what_is_asked_for_is_shown() -> None:
+    """Compared within slices or with a baseline, the text has their tables, as it has not else."""
+    result = evaluate(DATASET, {"fair": fair, "good": good}, **OPTIONS)
+    assert "Compared with" not in result.to_text()
+    assert "Compared with good" in result.compared(baseline="good").to_text()
+    dataset = replace(
+        DATASET, queries=tuple(replace(query, query_type="why") for query in DATASET.queries)
+    )
+    result = evaluate(dataset, {"fair": fair, "good": good}, **OPTIONS)
+    assert "By query_type" not in result.to_text()
+    assert f"why (n = {N})" in result.compared(slices="query_type").to_text()
+
+
 @every_way
 def test_each_question_is_asked_once(evaluated) -> None:
     """Whatever is done with the result, no retriever is asked a question twice."""

@@ -45,6 +45,16 @@ def test_each_slice_has_its_queries_and_numbers():
     assert not even.leaders["mrr@10"].decided
 
 
+def test_small_slices_are_named():
+    """What was asked for is said of every slice, of a small one that it is in no table."""
+    dataset = gold_set(24, query_type=lambda i: "large" if i < 18 else "small" if i < 22 else None)
+    text = compared(dataset, "query_type").to_text()
+    assert "large (n = 18)" in text
+    assert "fewer than 10 queries, and so in no table: small (4) and (no value) (2)" in text
+    none_is_large = compared(gold_set(12, query_type=lambda i: str(i % 2)), "query_type")
+    assert "in no table: 0 (6) and 1 (6)" in none_is_large.to_text()
+
+
 def unanswerable_too(n=20):
     """40 questions in two slices; of `x`, 12 of n have no answer, and so no mrr."""
     dataset = gold_set(

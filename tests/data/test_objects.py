@@ -46,13 +46,15 @@ def listed(run: Any) -> dict[str, list[tuple[Any, ...]]]:
 class Ranx:
     """As ranx holds qrels, or a run."""
 
-    def __init__(self, name: str, numbers: dict[str, dict[str, float]]) -> None:
-        self.name = name
-        setattr(self, name, numbers)
+    def __init__(
+        self, side: str, numbers: dict[str, dict[str, float]], name: str | None = None
+    ) -> None:
+        self.side, self.name = side, name
+        setattr(self, side, numbers)
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """The numbers."""
-        return getattr(self, self.name)
+        return getattr(self, self.side)
 
     def get_doc_ids_and_scores(self) -> None:
         """As arrays."""
@@ -96,6 +98,13 @@ def test_grades_and_scores_by_id() -> None:
     forms = ir_forms()
     runs = {name: results for name, (_, results) in forms.items()}
     assert {*evaluate(GRADES, runs, metrics=["mrr@3"]).table} == {*forms}
+
+
+def test_a_run_has_its_name() -> None:
+    """A result is called as ranx's run is, unless a name is given; without both it is a run."""
+    for run, name in (("bm25", None), ("bm25", "other"), (None, None)):
+        result = evaluate(GRADES, Ranx("run", SCORES, run), name=name)
+        assert result.name == (name or run or "run")
 
 
 @given(

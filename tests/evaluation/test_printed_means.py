@@ -132,3 +132,11 @@ def test_a_precision_that_no_list_can_reach():
     (remark,) = first.remarks[1:]
     assert remark.startswith("precision@5: 0.4000 at most, as no list has more than 2 documents")
     assert second.remarks == first.remarks[:1]  # of short gold alone
+
+
+def test_a_dash_is_said():
+    """A metric that no question has what it takes for says so, beside its dash."""
+    metrics = ["doc_type_coverage@5", "seconds_p95", "throughput"]
+    result = evaluate([["a"], ["b"]], [["a"], []], match="exact", metrics=metrics)
+    remarks = [f"{metric}: no value for 2 of 2 queries" for metric in metrics[:2]]
+    assert [remark for remark in result.remarks if "no value" in remark] == remarks

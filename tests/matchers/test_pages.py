@@ -148,6 +148,8 @@ def test_mistakes_elsewhere() -> None:
         matched([gold(3)], [at({"n": 1})])
     with pytest.raises(DataError, match="gold 1: the gold item has no 'doc' and no id"):
         matched(["text"], [at(1)])
+    with pytest.raises(DataError, match="gold 1: the gold item has pages and no 'doc'"):
+        matched([{"id": "c", "metadata": {"pages": [3]}}], [at(1)])
     with pytest.raises(UsageError, match=r"match\.first"):
         matched([gold(3)], [at(1)], first=2)
     with pytest.raises(UsageError, match=r"match\.threshold"):

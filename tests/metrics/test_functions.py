@@ -116,7 +116,7 @@ def test_what_it_may_not_give(value: object, problem: str) -> None:
     def wrong(relevances: list[float], gold_grades: list[float]) -> object:
         return value
 
-    with pytest.raises(UsageError, match=rf"metric 'wrong', query number 1: {problem}"):
+    with pytest.raises(UsageError, match=rf"metric 'wrong', query 'q1': {problem}"):
         evaluate([["a"]], [["a"]], metrics=[wrong])
 
 
@@ -126,7 +126,12 @@ def test_mistakes() -> None:
     def division(relevances: list[float], gold_grades: list[float]) -> float:
         return 1 / len(relevances)
 
-    with pytest.raises(UsageError, match="'division', query number 1: ZeroDivisionError"):
+    def lone(relevances: list[float]) -> float:
+        return 1.0
+
+    with pytest.raises(UsageError, match=r"positional argument.*; write def mine\(relevances, "):
+        evaluate([["a"]], [[]], metrics=[lone])
+    with pytest.raises(UsageError, match=r"'division', query 'q1': ZeroDivisionError[^;]*$"):
         evaluate([["a"]], [[]], metrics=[division])
     for name in ("recall", "RR", "mean_seconds"):
         division.__name__ = name

@@ -260,7 +260,7 @@ class TestPlainValues:
 
     def test_nothing_scored(self) -> None:
         """Where no query has gold every mean of it is None, and the result still prints as JSON."""
-        result = by_id({"q": {}}, {"q": ids("a")}, *OPTIONS, "judged").with_metrics(OPTIONS)
+        result = by_id({"q": {}}, {"q": ids("a")}, *OPTIONS, "judged").with_metrics([*OPTIONS])
         assert set(result.mean.values()) == {None}
         assert set(result.queries["q"].values()) == {None}
         assert result.counts["n_scored"] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,10 +43,27 @@ def test_undefined_in_some():
 
 
 def test_percentiles():
-    """The value of a question is its middle run's, the greater of two, and not its mean."""
-    joint = over_runs(scored("seconds_p50", [1, 5, NAN], [9, 50, 3], [2, 70, 2]))
-    assert joint.values.tolist() == [2, 50, 3]
-    assert joint.mean == 3
+    """A percentile is of all answers; a question's own value is its mean, as of all metrics."""
+    joint = over_runs(scored("seconds_p50", [1, 5, NAN], [9, 50, 3], [2, 80, 2]))
+    assert joint.values.tolist() == [4, 45, 2.5]
+    assert joint.mean == 4  # of 1 2 2 3 5 9 50 80
+
+
+def test_slow_answers_stay():
+    """One slow answer in ten, of other questions in each run, is slow in the p95 of all runs."""
+    runs = [np.where(np.arange(30) % 10 == place, 5.0, 0.1) for place in range(3)]
+    joint = over_runs(scored("seconds_p95", *runs))
+    assert (joint.mean, joint.runs) == (5.0, (5.0, 5.0, 5.0))
+    weights = np.where(np.arange(30) % 10 == 0, 1.0, 9.0)
+    weighted = [replace(score, weights=weights) for score in scored("seconds_p95", *runs)]
+    assert over_runs(weighted).mean == 5.0
+
+
+def test_percentiles_not_known():
+    """Where one run's percentile has bounds alone, so has that of all."""
+    first, second = scored("tokens_to_evidence", [1, NAN], [4, 9])
+    joint = over_runs([replace(first, mean=None, bounds=(1.0, math.inf)), second])
+    assert (joint.mean, joint.bounds) == (None, (2.5, math.inf))
 
 
 def test_pooled_and_bounds():

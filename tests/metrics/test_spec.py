@@ -111,6 +111,11 @@ def test_names_are_distinct() -> None:
         ("map(norm=hit)", "'hits'"),
         ("precision(over=retrived)", "'retrieved'"),
         ("hit_rate(need=al)", "'all'"),
+        ("ndcg_10", "'ndcg@10'"),  # bare ndcg would be another number
+        ("precision5", "'precision@5'"),
+        ("Hit-Rate_at_3", "'hit_rate@3'"),
+        ("f1_score", "'f1@5'"),
+        ("latency", "'seconds_p95'"),
     ],
 )
 def test_a_typing_mistake_is_answered_with_the_nearest(written: str, hint: str) -> None:
@@ -118,6 +123,15 @@ def test_a_typing_mistake_is_answered_with_the_nearest(written: str, hint: str) 
     with pytest.raises(UsageError, match=f"perhaps you meant {hint}") as caught:
         parse(written)
     assert repr(written) in str(caught.value)
+
+
+def test_several_are_a_list() -> None:
+    """Several metrics in one string are refused with how to write them, as a mapping is."""
+    for written in ("ndcg@5, mrr", "P@5,nDCG@10"):
+        with pytest.raises(UsageError, match="several metrics are a list"):
+            parse(written)
+    with pytest.raises(UsageError, match=r"metrics: a list is expected \({'ndcg': \[1, 3\]}\)"):
+        parse_all({"ndcg": [1, 3]})
 
 
 ALIASES = [alias for metric in METRICS.values() for alias in metric.aliases]

@@ -59,7 +59,7 @@ def test_the_residual_stands_beside() -> None:
 def test_a_grade_above_the_scale() -> None:
     """ERR refuses a grade above the greatest, which would make it no probability."""
     gold, run = {"q": {"a": 1}, "p": {"b": 5}}, {"q": [{"id": "a"}], "p": [{"id": "x"}]}
-    with pytest.raises(DataError, match=r"err: query number 2 .* scale, 4; .*\(max=5\)"):
+    with pytest.raises(DataError, match=r"query .*err: a grade .* scale, 4; .*\(max=5\)"):
         evaluate(gold, run, match="id", metrics=["err@3"])
     assert evaluate(gold, run, match="id", metrics=["err@3(max=5)"])["err@3(max=5)"] is not None
 

@@ -384,6 +384,8 @@ def _record(
     record: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
     for column, cell in row.items():
+        if not isinstance(column, str):  # csv.DictReader keeps what the header lacks under None
+            raise DataError("unknown field", field=str(column))
         name = called.get(column, fields.get(column, column))
         is_mapped = column in fields
         kind = FIELDS.get(name) if is_mapped or not (fields and name in _COMMON) else None
