@@ -63,7 +63,7 @@ Reason = Literal[
     "not judged", "nothing relevant", "undecided", "contradiction", "not in corpus", "broken"
 ]
 
-REASONS: Mapping[Reason, str] = {
+REASONS: Mapping[str, str] = {
     "not judged": message("nobody has judged a document for it"),
     "nothing relevant": message(
         "no document that was judged answers it; go on, or mark it as unanswerable"

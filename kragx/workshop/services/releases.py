@@ -41,7 +41,7 @@ def listed(desk: Desk) -> Plain:
             "gold": coming.n_gold,
             "changes": changes,
             "lacks": [vars(lack) for lack in coming.lacking],
-            "is_same": coming.is_same,
+            "is_same": coming.version is None,
             "is_ready": coming.is_ready,
         },
     }
