@@ -62,13 +62,13 @@ def search(desk: Desk, person: Person, q: Words = "", question: Id | None = None
         q: the words.
         question: the one that a document is wanted for.
     """
-    ids = desk.index().best(q) if q.strip() else []
     passages = []
+    ids = desk.search(q)
     with desk.state.lock:
         for document in ids:
-            newest = desk.state.newest((question or "", document), person.uid)
-            mine = None if newest is None else plain_judgement(newest)
-            passages.append({**desk.document(document), "mine": mine})
+            mine = desk.queue.turn(person.uid, question or "", document).mine
+            said = None if mine is None else plain_judgement(mine, document)
+            passages.append({**desk.document(document), "mine": said})
     # The words are looked for once the lock is free: Kiwi takes milliseconds for a text.
     for passage in passages:
         passage["words"] = word_places(q, passage["text"])

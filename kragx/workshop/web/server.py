@@ -55,16 +55,24 @@ def _endpoint(
 ) -> Callable[[Request], Awaitable[Response]]:
     form, parameters = form_of(function), inspect.signature(function).parameters
 
-    def answer(person: Person, value: Any) -> Plain:
-        context = {"desk": desk, "person": person}
-        context = {name: context[name] for name in context if name in parameters}
-        return function(**context, **_checked(form, value))
+    def answer(token: str, request: Request, body: bytes | None) -> Response:
+        try:
+            with answering(within=_PATIENCE):
+                desk.state.refresh()
+                context = {"desk": desk, "person": _who_asks(desk, call, token)}
+                value = dict(request.query_params) if body is None else _json(body)
+                wanted = {name: context[name] for name in context if name in parameters}
+                return json_response(function(**wanted, **_checked(form, value)))
+        except StoreFailedError as error:
+            problem = "the database does not answer; nothing was stored"
+            remedy = f"try again in a moment ({error.problem})"
+            raise Refusal(problem, status=503, remedy=remedy, code="store") from None
 
     async def endpoint(request: Request) -> Response:
         try:
             token = token_of(request.headers)
             body = await body_of(request) if call.method == "POST" else None
-            return await run_in_threadpool(_answer, desk, call, answer, token, request, body)
+            return await run_in_threadpool(answer, token, request, body)
         except (Refusal, UsageError, DataError) as error:
             return refusal(error)
         except Exception as error:  # a mistake; the page hears of it, and goes on
@@ -75,32 +83,18 @@ def _endpoint(
     return endpoint
 
 
-def _answer(
-    desk: Desk,
-    call: ApiCall,
-    answer: Callable[[Person, Any], Plain],
-    token: str,
-    request: Request,
-    body: bytes | None,
-) -> Response:
-    try:
-        with answering(within=_PATIENCE):
-            desk.state.refresh()
-            person = people.holder(desk, token)
-            if person is None:
-                remedy = "open the link that you were given"
-                raise Refusal("nobody's link", status=401, remedy=remedy, code="link")
-            if person.state == "gone":
-                remedy = "ask the owner for another one"
-                raise Refusal("this link was taken away", status=401, remedy=remedy, code="gone")
-            if call.owner and person.role != "owner":
-                raise Refusal("only the owner may ask this", status=403, code="owner")
-            value = dict(request.query_params) if body is None else _json(body)
-            return json_response(answer(person, value))
-    except StoreFailedError as error:
-        problem = "the database does not answer; nothing was stored"
-        remedy = f"try again in a moment ({error.problem})"
-        raise Refusal(problem, status=503, remedy=remedy, code="store") from None
+def _who_asks(desk: Desk, call: ApiCall, token: str) -> Person:
+    """The person of a link; a `Refusal` if there is none, or they may not ask this."""
+    person = people.holder(desk, token)
+    if person is None:
+        remedy = "open the link that you were given"
+        raise Refusal("nobody's link", status=401, remedy=remedy, code="link")
+    if person.state == "gone":
+        remedy = "ask the owner for another one"
+        raise Refusal("this link was taken away", status=401, remedy=remedy, code="gone")
+    if call.owner and person.role != "owner":
+        raise Refusal("only the owner may ask this", status=403, code="owner")
+    return person
 
 
 def _json(body: bytes) -> Any:
