@@ -231,30 +231,21 @@ def start(
     folder: str | Path,
     *,
     corpus: str | Path | Mapping[str, Doc],
-    config: str | Path | None = None,
     gold: str | Path | GoldDataset | None = None,
     questions: str | Path | GoldDataset | None = None,
     suggested: Iterable[SuggestedDocument] = (),
-    name: str | None = None,
-    language: Language | None = None,
-    scale: Mapping[int, str] | None = None,
-    database: str | None = None,
-    schema: str | None = None,
+    **settings: Any,
 ) -> Started:
     """Make the folder of a workshop.
 
     Args:
         folder: where; it may exist, but hold no workshop.
         corpus: file or folder with the documents; or these by id, which the folder is to hold.
-        config: of `kragx run`; its retrievers suggest documents.
         gold: a gold set of any format; its grades are taken as judgements of a file.
         questions: another, of which the questions alone are taken.
         suggested: documents for these questions; what the corpus lacks is left out.
-        name: of the gold set; default: the folder's.
-        language: default: Korean if the corpus begins with Hangul.
-        scale: what each grade means; None for `SCALES`.
-        database: the URL of a PostgreSQL database; ``${NAME}`` in it is an environment variable.
-        schema: of that database, which may hold several workshops.
+        settings: what its workshop.yaml says (`WorkshopSettings`). None and what is left out are
+            the defaults: the folder's name, Korean if the corpus begins with Hangul, `SCALES`.
 
     Raises:
         UsageError: there is a workshop already, or an argument is wrong.
@@ -270,22 +261,23 @@ def start(
     gold_set = None if gold is None else read_dataset(gold)
     question_set = None if questions is None else read_dataset(questions)
     documents = Documents(as_corpus(corpus))
-    language = language or language_of(documents)
-    raw: dict[str, Any] = {
-        "name": name or folder.resolve().name or "gold",
+    settings = {name: value for name, value in settings.items() if value is not None}
+    language = settings.get("language") or language_of(documents)
+    raw = {
+        "name": folder.resolve().name or "gold",
         "language": language,
         "corpus": CORPUS if isinstance(corpus, Mapping) else _from_folder(corpus, folder),
-        "config": config and _from_folder(config, folder),
-        "database": database,
-        "schema": schema,
-        "scale": dict(scale or SCALES[language]),
-        "forbidden": to_jsonable(gold_set.forbidden) or None if gold_set is not None else None,
+        "scale": dict(SCALES[language]),
+        **settings,
     }
-    raw = {key: value for key, value in raw.items() if value is not None}
+    if "config" in raw:
+        raw["config"] = _from_folder(raw["config"], folder)
+    if gold_set is not None and gold_set.forbidden:
+        raw["forbidden"] = to_jsonable(gold_set.forbidden)
     text = _HEAD + yaml.safe_dump(raw, allow_unicode=True, sort_keys=False, width=1000)
     workshop = Workshop(folder, settings_of(text, FILE, folder.resolve()))
     address = workshop.address
-    if database is not None and address.path is not None:
+    if "database" in raw and address.path is not None:
         remedy = message("leave it out for an SQLite file in the folder")
         raise UsageError("no postgresql:// URL", field="--database", remedy=remedy)
     # A config is data here: what it names is loaded only when the workshop is opened.
