@@ -23,8 +23,8 @@ from kragx.workshop.calls import (
 from kragx.workshop.desk import Desk
 from kragx.workshop.pairs.moved import ORIGIN
 from kragx.workshop.questions.words import word_places
-from kragx.workshop.queue.queue import JudgingTurn
 from kragx.workshop.state.records import Judgement, Person
+from kragx.workshop.state.state import Pair
 
 _Pair = Annotated[list[Id], Field(min_length=2, max_length=2)]
 _After = Annotated[
@@ -50,35 +50,31 @@ def next_pair(desk: Desk, person: Person, question: Id | None = None, after: _Af
         if question is not None:
             desk.open_question(question)
         besides = [(uid, document) for uid, document in after]
-        turn = desk.queue.next_pair(person.uid, question, besides)
-        if isinstance(turn, str):
+        pair = desk.queue.next_pair(person.uid, question, besides)
+        if isinstance(pair, str):
             desk.suggester.wake()  # somebody may have imported questions beside this server
-            return {"pair": None, "why": turn, **_status(desk, person)}
-        view = shown(desk, turn, person)
+            return {"pair": None, "why": pair, **_status(desk, person)}
+        view = shown(desk, pair, person)
     return _underlined(view)  # behind the lock, as Kiwi takes its time
 
 
-def shown(desk: Desk, turn: JudgingTurn, person: Person) -> Plain:
+def shown(desk: Desk, pair: Pair, person: Person) -> Plain:
     """A pair as a person reads it, and how far the set is."""
-    mine = turn.mine
-    mark = desk.state.marked_by(person.uid, turn.question, desk.copies.all(turn.document))
-    pair = {
-        "question": plain_question(desk.state.questions[turn.question]),
-        "document": desk.document(turn.document),
-        "copies": turn.copies,
-        "moved": _moved(desk, turn),
-        "mine": None if mine is None else plain_judgement(mine, turn.document),
+    question, document = pair
+    copies, mine = desk.copies.all(document), desk.queue.mine(person.uid, pair)
+    mark = desk.state.marked_by(person.uid, question, copies)
+    candidates = desk.state.candidates.get(question, {})
+    rows = (row for copy in copies for row in candidates.get(copy, ()))
+    view = {
+        "question": plain_question(desk.state.questions[question]),
+        "document": desk.document(document),
+        "copies": len(copies),
+        # Gold texts of before the corpus was chunked anew, which this document may hold.
+        "moved": list(dict.fromkeys(row.detail for row in rows if row.origin == ORIGIN)),
+        "mine": None if mine is None else plain_judgement(mine, document),
         "mark": None if mark is None else {"why": mark.why, "note": mark.note},
     }
-    return {"pair": pair, **_status(desk, person)}
-
-
-def _moved(desk: Desk, turn: JudgingTurn) -> list[str]:
-    """Gold texts of before the corpus was chunked anew, which this document may hold."""
-    candidates = desk.state.candidates.get(turn.question, {})
-    copies = desk.copies.all(turn.document)
-    rows = [row for copy in copies for row in candidates.get(copy, ())]
-    return list(dict.fromkeys(row.detail for row in rows if row.origin == ORIGIN))
+    return {"pair": view, **_status(desk, person)}
 
 
 def _status(desk: Desk, person: Person) -> Plain:
@@ -160,7 +156,7 @@ def undo(desk: Desk, person: Person, uid: Uid) -> Plain:
         if undone.is_decision or state.questions[pair[0]].state != "open":
             return next_pair(desk, person)
         queue.refresh()
-        view = shown(desk, queue.turn(person.uid, *pair), person)
+        view = shown(desk, pair, person)
     return _underlined(view)
 
 

@@ -66,7 +66,7 @@ def search(desk: Desk, person: Person, q: Words = "", question: Id | None = None
     ids = desk.search(q)
     with desk.state.lock:
         for document in ids:
-            mine = desk.queue.turn(person.uid, question or "", document).mine
+            mine = desk.queue.mine(person.uid, (question or "", document))
             said = None if mine is None else plain_judgement(mine, document)
             passages.append({**desk.document(document), "mine": said})
     # The words are looked for once the lock is free: Kiwi takes milliseconds for a text.
