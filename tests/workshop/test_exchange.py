@@ -207,6 +207,18 @@ def test_nothing_is_lost_on_the_way_back(records, rng):
         assert folded(by_sheet) == folded(first)
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_a_packed_export_is_read_again(opened, tmp_path, form):
+    """A name that ends with .gz is that of a gzip file, both ways."""
+    state = opened("a", JIMIN, WHEN, said("j1", 1))
+    file = tmp_path / f"out.{form}.gz"
+    export_file(ExportSource(state, DOCS, GRADES), form, file)
+    assert file.read_bytes().startswith(b"\x1f\x8b")
+    other = opened("b")
+    back(other, file)
+    assert folded(other) == folded(state)
+
+
 def test_a_sheet_is_filled_in(opened, tmp_path):
     """Changed rows become new judgements of the same person, those without uid of who is named.
 

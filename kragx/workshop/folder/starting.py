@@ -252,11 +252,7 @@ def start(
         DataError: a file cannot be read.
     """
     folder = Path(folder)
-    if (folder / FILE).exists():
-        remedy = message("kragx workshop {folder} opens it", folder=folder)
-        raise UsageError("there is a workshop already", field=str(folder), remedy=remedy)
-    if folder.exists() and not folder.is_dir():
-        raise UsageError("is a file; name a folder", field=str(folder))
+    check_free(folder)
     # All that is named is read before anything is made: a mistake leaves no half folder behind.
     gold_set = None if gold is None else read_dataset(gold)
     question_set = None if questions is None else read_dataset(questions)
@@ -315,6 +311,15 @@ def start(
         questions=sum(isinstance(record, Question) for record in records),
         judgements=sum(isinstance(record, Judgement) for record in records),
     )
+
+
+def check_free(folder: Path) -> None:
+    """Raise a `UsageError` where no workshop can be made, as there is one or a file."""
+    if (folder / FILE).exists():
+        remedy = message("kragx workshop {folder} opens it", folder=folder)
+        raise UsageError("there is a workshop already", field=str(folder), remedy=remedy)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError("is a file; name a folder", field=str(folder))
 
 
 def _write_new(path: Path, text: str) -> None:
