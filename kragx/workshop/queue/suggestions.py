@@ -9,15 +9,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, SurrogateRepair, normalise
+from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, normalise
 from kragx.data.databases import StoreFailedError, answering
-from kragx.data.gold import as_turns
 from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.ground.errors import KragxError
 from kragx.ground.printing import joined, message
 from kragx.workshop.folder.places import origin_of
 from kragx.workshop.pairs.candidates import asking_uid
 from kragx.workshop.queue.queue import Queue
+from kragx.workshop.releases.contents import query_of
 from kragx.workshop.state.records import Question, SuggestedDocument
 
 _PATIENCE = 0.5
@@ -137,12 +137,6 @@ class Suggester:
 
     def _ask(self, source: SuggestionSource, questions: Sequence[Question]) -> None:
         """Store the answers to some questions."""
-        queries = (
-            Query(
-                question.uid, question.text, history=as_turns(question.history, SurrogateRepair())
-            )
-            for question in questions
-        )
         # Whoever has told of an answer as it came is not asked for it again below.
         unanswered = {question.uid: question for question in questions}
         # Answers may come from several threads at once.
@@ -154,7 +148,7 @@ class Suggester:
                 del unanswered[query.id]
 
         try:
-            run = source.ask(GoldDataset(tuple(queries)), hear)
+            run = source.ask(GoldDataset(tuple(map(query_of, questions))), hear)
         except StoreFailedError:
             raise
         except Exception as error:  # a user's module may raise anything when it is loaded
