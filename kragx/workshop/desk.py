@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kragx.data import tokenizer
 from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.ground.errors import UsageError
-from kragx.workshop.calls import ClashError, Plain, UnknownError
+from kragx.workshop.calls import ClashError, Json, UnknownError
 from kragx.workshop.folder.folder import Documents, Workshop
 from kragx.workshop.pairs.candidates import CUT, LabellingPlan, conflicts
 from kragx.workshop.pairs.standing import Copies, check_fits
@@ -93,7 +93,7 @@ class Desk:
                 self._index = Bm25Index(texts, tokenizer("char"), "the workshop's search")
         return [self._shown[place] for place, _ in self._index.best(words, k)]
 
-    def document(self, document: str) -> Plain:
+    def document(self, document: str) -> Json:
         """A document as it is shown.
 
         Raises:
@@ -154,7 +154,7 @@ class Desk:
         if stored is None or replace(stored, at="", purpose="") != sent:
             raise ClashError("this uid is another judgement's", code="uid", field="uid")
 
-    def counts(self, person: Person) -> Plain:
+    def counts(self, person: Person) -> Json:
         """How far the set is, in numbers that everybody may know; for the owner some more."""
         self.queue.refresh()
         counts = {
@@ -173,7 +173,7 @@ class Desk:
         return len({(row.question, row.document) for row in rows if row.kind != "later"})
 
     @property
-    def decides(self) -> Plain:
+    def decides(self) -> Json:
         """How far the comparison of retrievers is, without their names."""
         return stopping_estimate(self.queue.pools.values(), len(self.queue.plan.retrievers))
 

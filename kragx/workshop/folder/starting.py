@@ -65,7 +65,7 @@ def language_of(documents: Mapping[str, Doc]) -> Language:
     return "ko" if is_korean(next(iter(documents.values())).text or "") else "en"
 
 
-def incoming(
+def records_of_gold(
     dataset: GoldDataset, person: Person, documents: Mapping[str, Doc], top: int | None
 ) -> list[StoredRecord]:
     """The records of a gold set, in the order in which they are to be stored.
@@ -287,7 +287,7 @@ def start(
     for source, top in ((gold_set, max(workshop.settings.scale)), (question_set, None)):
         if source is not None:
             people.append(Person(name=source.name, role="file"))
-            records += incoming(source, people[-1], documents, top)
+            records += records_of_gold(source, people[-1], documents, top)
     make_folder(folder)
     if isinstance(corpus, Mapping):
         write_records(map(doc_record, corpus.values()), folder / CORPUS)

@@ -18,7 +18,7 @@ from kragx.data import read_run
 from kragx.data.lists import Floats
 from kragx.ground.errors import DataError, UsageError, check_whole
 from kragx.ground.printing import message
-from kragx.workshop.logs.folding import Ask, FoldedQuestion, fold, gathered
+from kragx.workshop.logs.folding import Ask, FoldedQuestion, fold, read_asks
 from kragx.workshop.logs.logged import GoldFrom, LoggedGold, day
 from kragx.workshop.logs.masks import Masker
 from kragx.workshop.logs.reading import Logs
@@ -83,7 +83,9 @@ def gold_from_logs(
         encoding,
         replace(masker).text,  # it counts apart
     )
-    asks, cautions = gathered(logs.questions(), masker, keep, by, holds_rated=gold_from == "thumbs")
+    asks, cautions = read_asks(
+        logs.questions(), masker, keep, by, holds_rated=gold_from == "thumbs"
+    )
     if not asks:
         raise DataError("no question", path=str(logs.paths[0]), remedy="name it with --column")
     questions, n_exact = fold(asks)

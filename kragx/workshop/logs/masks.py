@@ -115,7 +115,7 @@ class Masker:
     def _masked(self, mask: Mask, match: re.Match[str]) -> str:
         if not mask.is_meant(match):
             return match[0]
-        value = mask.name, _plain(mask.name, match[0])
+        value = mask.name, _canonical(mask.name, match[0])
         if value not in self._numbers:
             self._last[mask.name] += 1
             self._numbers[value] = self._last[mask.name]
@@ -123,7 +123,7 @@ class Masker:
         return f"[{mask.name} {self._numbers[value]}]"
 
 
-def _plain(name: str, text: str) -> str:
+def _canonical(name: str, text: str) -> str:
     """What is the same however it is written."""
     text = text.casefold()
     if name == "email":

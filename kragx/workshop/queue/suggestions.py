@@ -26,7 +26,7 @@ _PATIENCE = 0.5
 _PAUSE = 5.0
 """Seconds after which what could not be stored is tried again."""
 
-Heard = Callable[[Query, Retrieved], None]
+OnAnswer = Callable[[Query, Retrieved], None]
 """Is told each answer as it comes, from whatever thread it comes in."""
 
 
@@ -43,7 +43,7 @@ class SuggestionSource:
 
     name: str
     key: str
-    ask: Callable[[GoldDataset, Heard], Run]
+    ask: Callable[[GoldDataset, OnAnswer], Run]
 
 
 class Suggester:
@@ -62,15 +62,15 @@ class Suggester:
         say: Callable[[str], object] = str,
     ) -> None:
         self._queue, self._sources, self._say = queue, sources, say
-        self._told: dict[str, str] = {}
+        self._last_remarks: dict[str, str] = {}
         self._state, self._docs = queue.state, queue.docs
-        self.beside: Neighbours = Neighbours(queue.docs)
+        self.neighbours: Neighbours = Neighbours(queue.docs)
         self._of_text: dict[str, str] = {}
         self._tried: set[str] = set()
         self._position = 0
         self._wake = threading.Event()
         self._failed: defaultdict[str, dict[str, str]] = defaultdict(dict)
-        self._lost: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        self._not_in_corpus: defaultdict[str, dict[str, None]] = defaultdict(dict)
 
     def start(self) -> None:
         """Work in a thread that ends with the process: now, and whenever it is woken."""
@@ -118,7 +118,7 @@ class Suggester:
         known = set(self._state.candidates.get(question.uid, ()))
         gold = [str(item["id"]) for item in question.gold if item.get("id")]
         gold += [candidate.pair[1] for candidate in pool or () if candidate.grade > 0]
-        beside = [near for document in gold for near in self.beside.of(document)]
+        beside = [near for document in gold for near in self.neighbours.of(document)]
         for origin, documents in (("source", [*question.sources, *gold]), ("neighbour", beside)):
             for document in documents:
                 if document in self._docs and document not in known:
@@ -142,13 +142,13 @@ class Suggester:
         # Answers may come from several threads at once.
         lock = threading.Lock()
 
-        def hear(query: Query, answer: Retrieved) -> None:
+        def take_answer(query: Query, answer: Retrieved) -> None:
             with lock:
                 self._store(source, unanswered[query.id], answer)
                 del unanswered[query.id]
 
         try:
-            run = source.ask(GoldDataset(tuple(map(query_of, questions))), hear)
+            run = source.ask(GoldDataset(tuple(map(query_of, questions))), take_answer)
         except StoreFailedError:
             raise
         except Exception as error:  # a user's module may raise anything when it is loaded
@@ -183,7 +183,7 @@ class Suggester:
         for rank, doc in enumerate(answer.documents[: self._queue.plan.depth], start=1):
             document = self._in_corpus(doc)
             if document is None:
-                self._lost[source.name][doc.id or (doc.text or "")[:40]] = None
+                self._not_in_corpus[source.name][doc.id or (doc.text or "")[:40]] = None
                 continue
             yield SuggestedDocument(
                 uid=uid,
@@ -219,19 +219,19 @@ class Suggester:
             first, error = next(iter(failed.items()))
             values = {"n": len(failed), "question": first, "error": error}
             yield message("failed for {n} questions ({question!r}: {error})", **values)
-        if lost_docs := self._lost[name]:
+        if absent := self._not_in_corpus[name]:
             yield message(
                 "{n} documents that it found are not in the corpus, by id or by text (the first: "
                 "{first!r}); was it made from another one?",
-                n=len(lost_docs),
-                first=next(iter(lost_docs)),
+                n=len(absent),
+                first=next(iter(absent)),
             )
 
     def _tell(self, name: str, text: str) -> None:
         """Say what is worth knowing, unless it was said before; empty where it is over."""
-        if text and self._told.get(name) != text:
+        if text and self._last_remarks.get(name) != text:
             self._say(joined(": ", [name, text]))
-        self._told[name] = text
+        self._last_remarks[name] = text
 
 
 class Neighbours:

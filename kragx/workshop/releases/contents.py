@@ -253,7 +253,7 @@ def query_of(question: Question, golds: Sequence[Gold] = ()) -> Query:
     )
 
 
-def shares(state: State) -> Iterator[tuple[Person, Counter[str]]]:
+def judging_counts(state: State) -> Iterator[tuple[Person, Counter[str]]]:
     """Yield who judged how many pairs of the open questions, in the order in which they came.
 
     By what they say of them now: grade, unusable, later; or decided, which they have settled.

@@ -30,7 +30,7 @@ from kragx.ground.printing import (
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.candidates import LEAST_PAIRS, Alpha, agreement
 from kragx.workshop.pairs.standing import Copies, gold_grade
-from kragx.workshop.releases.contents import REASONS, LeftOut, ready, shares
+from kragx.workshop.releases.contents import REASONS, LeftOut, judging_counts, ready
 from kragx.workshop.state.records import Person
 from kragx.workshop.state.state import State
 
@@ -197,7 +197,7 @@ def next_release(workshop: Workshop, state: State, copies: Copies) -> GoldReleas
         previous=None if before is None else f"v{before}",
         diff=diff,
         lacking=tuple(lacking),
-        shares=tuple(shares(state)),
+        shares=tuple(judging_counts(state)),
         alpha=agreement(state, top),
         top=top,
     )

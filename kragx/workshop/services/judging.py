@@ -10,15 +10,15 @@ from kragx.data.formats.jsonl import foreign_json
 from kragx.workshop.calls import (
     ClashError,
     Id,
+    Json,
     Label,
-    Plain,
     Spans,
     Uid,
     Words,
     get,
-    plain_judgement,
-    plain_question,
+    judgement_json,
     post,
+    question_json,
 )
 from kragx.workshop.desk import Desk
 from kragx.workshop.pairs.moved import ORIGIN
@@ -33,7 +33,7 @@ _After = Annotated[
 
 
 @get("next")
-def next_pair(desk: Desk, person: Person, question: Id | None = None, after: _After = ()) -> Plain:
+def next_pair(desk: Desk, person: Person, question: Id | None = None, after: _After = ()) -> Json:
     """The pair that a person should judge now, or why there is none.
 
     Args:
@@ -58,7 +58,7 @@ def next_pair(desk: Desk, person: Person, question: Id | None = None, after: _Af
     return _underlined(view)  # behind the lock, as Kiwi takes its time
 
 
-def shown(desk: Desk, pair: Pair, person: Person) -> Plain:
+def shown(desk: Desk, pair: Pair, person: Person) -> Json:
     """A pair as a person reads it, and how far the set is."""
     question, document = pair
     copies, mine = desk.copies.all(document), desk.queue.mine(person.uid, pair)
@@ -66,23 +66,23 @@ def shown(desk: Desk, pair: Pair, person: Person) -> Plain:
     candidates = desk.state.candidates.get(question, {})
     rows = (row for copy in copies for row in candidates.get(copy, ()))
     view = {
-        "question": plain_question(desk.state.questions[question]),
+        "question": question_json(desk.state.questions[question]),
         "document": desk.document(document),
         "copies": len(copies),
         # Gold texts of before the corpus was chunked anew, which this document may hold.
         "moved": list(dict.fromkeys(row.detail for row in rows if row.origin == ORIGIN)),
-        "mine": None if mine is None else plain_judgement(mine, document),
+        "mine": None if mine is None else judgement_json(mine, document),
         "mark": None if mark is None else {"why": mark.why, "note": mark.note},
     }
     return {"pair": view, **_status(desk, person)}
 
 
-def _status(desk: Desk, person: Person) -> Plain:
+def _status(desk: Desk, person: Person) -> Json:
     return {"progress": desk.counts(person), "decides": desk.decides}
 
 
 @post("leave")
-def leave(desk: Desk, person: Person) -> Plain:
+def leave(desk: Desk, person: Person) -> Json:
     """Nobody looks any more at what a person was shown: it may be another's."""
     desk.queue.leave(person.uid)
     return {"left": True}
@@ -99,7 +99,7 @@ def judge(
     grade: int | None = None,
     spans: Spans = (),
     note: Words = "",
-) -> Plain:
+) -> Json:
     """Store what a person says of a pair, or that its question is odd; then what comes next.
 
     Raises:
@@ -124,7 +124,7 @@ def judge(
 
 
 @post("undo")
-def undo(desk: Desk, person: Person, uid: Uid) -> Plain:
+def undo(desk: Desk, person: Person, uid: Uid) -> Json:
     """Take back a person's newest judgement, or mark; that pair comes again.
 
     Sent twice it takes back one.
@@ -160,7 +160,7 @@ def undo(desk: Desk, person: Person, uid: Uid) -> Plain:
     return _underlined(view)
 
 
-def _underlined(view: Plain) -> Plain:
+def _underlined(view: Json) -> Json:
     """The same with where the question's words stand in the text; nobody waits for Kiwi."""
     pair = view["pair"]
     pair["words"] = word_places(pair["question"]["text"], pair["document"]["text"])
@@ -180,7 +180,7 @@ def mark(
     document: Id,
     why: Label | None = None,
     note: Words = "",
-) -> Plain:
+) -> Json:
     """Store that a document must not come for a question, and as what; without that, it may.
 
     It is no judgement: what the person says of its relevance stays, and so do others' marks.

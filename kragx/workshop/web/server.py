@@ -25,7 +25,7 @@ from kragx.data.formats.jsonl import foreign_json
 from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, KragxError, UsageError, shorten
 from kragx.ground.printing import message
-from kragx.workshop.calls import ApiCall, Plain, Refusal
+from kragx.workshop.calls import ApiCall, Json, Refusal
 from kragx.workshop.desk import Desk
 from kragx.workshop.services import SERVICES, people
 from kragx.workshop.state.records import Person
@@ -51,7 +51,7 @@ def routes(desk: Desk, say: Callable[[str], object]) -> Iterator[Route]:
 
 
 def _endpoint(
-    desk: Desk, call: ApiCall, function: Callable[..., Plain], say: Callable[[str], object]
+    desk: Desk, call: ApiCall, function: Callable[..., Json], say: Callable[[str], object]
 ) -> Callable[[Request], Awaitable[Response]]:
     form, parameters = form_of(function), inspect.signature(function).parameters
 
@@ -62,7 +62,7 @@ def _endpoint(
                 context = {"desk": desk, "person": _who_asks(desk, call, token)}
                 value = dict(request.query_params) if body is None else _json(body)
                 wanted = {name: context[name] for name in context if name in parameters}
-                return json_response(function(**wanted, **_checked(form, value)))
+                return json_response(function(**wanted, **_form_values(form, value)))
         except StoreFailedError as error:
             problem = "the database does not answer; nothing was stored"
             remedy = f"try again in a moment ({error.problem})"
@@ -105,7 +105,7 @@ def _json(body: bytes) -> Any:
     return SurrogateRepair().value(value)
 
 
-def form_of(function: Callable[..., Plain]) -> type[BaseModel]:
+def form_of(function: Callable[..., Json]) -> type[BaseModel]:
     """What a function takes beside the desk and who asks: unknown fields are mistakes."""
     types = get_type_hints(function, include_extras=True)
     fields: dict[str, Any] = {
@@ -118,7 +118,7 @@ def form_of(function: Callable[..., Plain]) -> type[BaseModel]:
     return create_model(function.__name__, __config__=strict, **fields)
 
 
-def _checked(form: type[BaseModel], value: Any) -> dict[str, Any]:
+def _form_values(form: type[BaseModel], value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Refusal(f"a JSON object is expected, not {shorten(value)}")
     try:
