@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from kragx.data import Doc, GoldDataset, as_corpus, read_dataset
+from kragx.data.corpus import Lacking
 from kragx.data.documents import doc_record
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats.format import query_record
@@ -22,7 +23,7 @@ from kragx.data.korean import is_korean
 from kragx.data.yaml_text import yaml_mapping
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import to_jsonable
-from kragx.ground.printing import Line, Part, Result, message
+from kragx.ground.printing import Line, Part, Result, message, warning
 from kragx.workshop.folder.folder import (
     DATABASE,
     FILE,
@@ -199,12 +200,14 @@ class Started(Result):
         documents: how many the corpus has.
         questions: how many came with it.
         judgements: how many grades of the gold set.
+        absent: the ids of its gold that nobody can find, as the corpus lacks them, in a sentence.
     """
 
     folder: Path
     documents: int
     questions: int
     judgements: int
+    absent: str = ""
 
     def describe(self) -> Iterator[Part]:
         """What was made, and what to do next."""
@@ -218,6 +221,8 @@ class Started(Result):
                 n_judgements=self.judgements,
             )
         )
+        if self.absent:
+            yield warning(self.absent)
         yield Line(
             message(
                 "next: read {guidelines}, then kragx workshop {folder}",
@@ -288,6 +293,11 @@ def start(
         if source is not None:
             people.append(Person(name=source.name, role="file"))
             records += records_of_gold(source, people[-1], documents, top)
+    lacking = Lacking(documents.corpus)
+    lacking.note([(0, query, None) for query in gold_set or ()], {"gold"})
+    lacking.gold = {
+        doc: place for doc, place in lacking.gold.items() if doc and doc not in documents
+    }
     make_folder(folder)
     if isinstance(corpus, Mapping):
         write_records(map(doc_record, corpus.values()), folder / CORPUS)
@@ -310,6 +320,7 @@ def start(
         documents=len(documents),
         questions=sum(isinstance(record, Question) for record in records),
         judgements=sum(isinstance(record, Judgement) for record in records),
+        absent=lacking.error("").problem if lacking else "",
     )
 
 
