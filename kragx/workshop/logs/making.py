@@ -75,6 +75,8 @@ def gold_from_logs(
         raise UsageError(problem, field="--random")
     if n is not None:
         check_whole("-n", n)
+    if len(results) == 1:
+        raise UsageError("lists of one alone cannot differ; name two or more", field="--results")
     # What slices are drawn by must not differ within a question, or it would be of two of them.
     keep = [*dict.fromkeys([*keep, *([by] if by else [])])]
     logs = Logs(
@@ -179,8 +181,6 @@ def _disagreement(
     questions: Sequence[FoldedQuestion], results: Sequence[str | Path]
 ) -> list[float]:
     """How much lists differ: 1 - Jaccard of their documents, the mean over pairs."""
-    if len(results) == 1:
-        raise UsageError("lists of one alone cannot differ; name two or more", field="--results")
     runs = [read_run(path).results for path in results]
     values, n_known = [0.0] * len(questions), 0
     for row, question in enumerate(questions if runs else ()):
