@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from kragx.data.formats.cells import same_in_sheet, unguarded
-from kragx.data.formats.jsonl import read_records
+from kragx.data.formats.jsonl import ending, read_records
 from kragx.data.formats.tabular import read_csv
 from kragx.data.reading import read_dataset
 from kragx.ground.errors import DataError, KragxError, UsageError, inside, nearest, shorten
@@ -89,12 +89,12 @@ def import_file(source: ExportSource, path: str | Path, person: str | None = Non
 
 def _read(path: Path, source: ExportSource) -> tuple[str, Lines, *tuple[str, ...]]:
     """The form of a file, its rows, and what else to know of it."""
-    end = path.name.lower().removesuffix(".gz").rpartition(".")[2]
-    if end in ("csv", "tsv"):
+    end = ending(path)
+    if end in (".csv", ".tsv"):
         # Rows as a spreadsheet counts them, since passages have many lines.
         rows = enumerate((cells for _, cells in read_csv(path)), start=2)
         return "csv", [(f"row {number}", _of_cells(cells)) for number, cells in rows]
-    _, first = next(read_records(path), (0, {})) if end in ("jsonl", "ndjson") else (0, {"": ""})
+    _, first = next(read_records(path), (0, {})) if end in (".jsonl", ".ndjson") else (0, {"": ""})
     if first.keys() >= {"verdict", "candidates"}:
         return "moved", *rows_of_moved(path, source.state, source.text)
     if "query_id" in first:

@@ -64,7 +64,7 @@ class Suggester:
         self._queue, self._sources, self._say = queue, sources, say
         self._last_remarks: dict[str, str] = {}
         self._state, self._docs = queue.state, queue.docs
-        self.neighbours: Neighbours = Neighbours(queue.docs)
+        self._neighbours = neighbours(queue.docs)
         self._of_text: dict[str, str] = {}
         self._tried: set[str] = set()
         self._position = 0
@@ -118,7 +118,7 @@ class Suggester:
         known = set(self._state.candidates.get(question.uid, ()))
         gold = [str(item["id"]) for item in question.gold if item.get("id")]
         gold += [candidate.pair[1] for candidate in pool or () if candidate.grade > 0]
-        beside = [near for document in gold for near in self.neighbours.of(document)]
+        beside = [near for document in gold for near in self._neighbours.get(document, ())]
         for origin, documents in (("source", [*question.sources, *gold]), ("neighbour", beside)):
             for document in documents:
                 if document in self._docs and document not in known:
@@ -234,33 +234,24 @@ class Suggester:
         self._last_remarks[name] = text
 
 
-class Neighbours:
-    """The chunks before and after each: of the same source by offsets, else in the corpus's order.
+def neighbours(docs: Mapping[str, Doc]) -> dict[str, list[str]]:
+    """For each chunk the one before and the one after it, where there are any.
 
-    Args:
-        docs: the corpus. A document without a source (`origin_of`), or alone of it, is whole, and
-            has no neighbours.
+    They are of the same source, by offsets, else in the corpus's order. A document without a source
+    (`origin_of`), or alone of it, is whole, and has none.
     """
-
-    def __init__(self, docs: Mapping[str, Doc]) -> None:
-        of_source: defaultdict[str, list[tuple[int | None, str]]] = defaultdict(list)
-        for doc_id, doc in docs.items():
-            source, start = origin_of(doc)
-            if source is not None:
-                of_source[source].append((start, doc_id))
-        self._chunks: dict[str, list[str]] = {}
-        self._place: dict[str, tuple[str, int]] = {}
-        for source, chunks in of_source.items():
-            # Without offsets the order of the file is the best guess of how a source goes on.
-            if all(start is not None for start, _ in chunks):
-                chunks.sort(key=lambda chunk: chunk[0] or 0)
-            self._chunks[source] = [doc_id for _, doc_id in chunks]
-            self._place.update((chunk, (source, n)) for n, chunk in enumerate(self._chunks[source]))
-
-    def of(self, document: str) -> list[str]:
-        """The chunk before and the chunk after, where there are any."""
-        if document not in self._place:
-            return []
-        source, place = self._place[document]
-        chunks = self._chunks[source]
-        return chunks[max(0, place - 1) : place] + chunks[place + 1 : place + 2]
+    of_source: defaultdict[str, list[tuple[int | None, str]]] = defaultdict(list)
+    for doc_id, doc in docs.items():
+        source, start = origin_of(doc)
+        if source is not None:
+            of_source[source].append((start, doc_id))
+    beside: dict[str, list[str]] = {}
+    for chunks in of_source.values():
+        # Without offsets the order of the file is the best guess of how a source goes on.
+        if all(start is not None for start, _ in chunks):
+            chunks.sort(key=lambda chunk: chunk[0] or 0)
+        ids = [doc_id for _, doc_id in chunks]
+        beside |= {
+            chunk: ids[max(0, n - 1) : n] + ids[n + 1 : n + 2] for n, chunk in enumerate(ids)
+        }
+    return beside
