@@ -47,12 +47,14 @@ def rows_of_moved(
         place = f"{path}:line {number}"
         try:
             uid, words, text = line["query_id"], line["query"], line["gold"]["text"]
-            grade, old = line["gold"].get("grade", 1), line["gold"].get("id")
+            grade, old = float(line["gold"].get("grade", 1)), line["gold"].get("id")
             metadata = {"moved": line["verdict"]} | ({} if old is None else {"old_id": old})
-            chunks = [(chunk["id"], float(chunk["share"])) for chunk in line["candidates"]]
+            chunks = {chunk["id"]: float(chunk["share"]) for chunk in line["candidates"]}
             is_item = "." not in line["field"]  # an alternative is no item of its own
+            if not all(isinstance(value, str) for value in (uid, text, *chunks)):
+                raise TypeError("a text is expected")
             uid = uid if uid in state.questions else uids.get(words.strip(), uid)
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             problem = message("{value} is no gold that is left", value=shorten(line))
             remedy = message("name the file that kragx gold move wrote")
             raise DataError(problem, path=place, remedy=remedy) from None
@@ -61,7 +63,7 @@ def rows_of_moved(
             item = {"text": text, "grade": grade, "metadata": metadata}
             questions.setdefault(uid, row)["gold"].append(item)
         n_lost += not chunks
-        for document, share in chunks:
+        for document, share in chunks.items():
             with inside(path=place):
                 if text_of(document) is None:
                     raise DataError(
