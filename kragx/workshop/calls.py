@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from kragx.ground.errors import KragxError
 from kragx.workshop.state.records import Judgement, Question
@@ -42,7 +42,7 @@ QuestionText = Annotated[
     StringConstraints(strip_whitespace=True, min_length=1, max_length=_MOST_WORDS),
     _NO_NUL,
 ]
-Reference = Annotated[str, BeforeValidator(_without_nul), Field(max_length=_MOST_REFERENCE)]
+Reference = Annotated[str, StringConstraints(max_length=_MOST_REFERENCE), _NO_NUL]
 Name = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=MOST_NAME),
