@@ -317,6 +317,25 @@ def test_wrong_rows_are_all_said_and_nothing_is_imported(opened, tmp_path):
     assert list(state.store.after({})) == before
 
 
+@pytest.mark.parametrize(
+    ("column", "cell", "problem"),
+    [
+        ("forbidden", '[{"role": "user"}]', "unknown field"),
+        ("gold", '[{"text": 5}]', "a text must be a string"),
+        ("inclusion", "0", "above 0 and at most 1"),
+        ("weight", "-1", "weight"),
+    ],
+)
+def test_what_no_gold_set_could_hold_does_not_come_in(opened, tmp_path, column, cell, problem):
+    """It would end every release from then on, as nothing is ever removed."""
+    state = opened("a", JIMIN, WHEN)
+    sheet, _ = out(state, "csv", tmp_path)
+    edited(sheet, lambda rows: rows[1].update({column: cell}))
+    with pytest.raises(DataError, match=f"row 3.*{problem}"):
+        back(state, sheet)
+    assert state.questions["q1"] == WHEN
+
+
 def test_what_a_spreadsheet_makes_of_ids_does_no_harm(opened, tmp_path):
     """The row's uid says which document was meant; without it an id that is none is refused."""
     state = opened("a", JIMIN, WHEN, said("j1", 1, document="007"))

@@ -12,10 +12,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from kragx.data.forbidden import all_forbidden
 from kragx.data.formats.cells import same_in_sheet, unguarded
 from kragx.data.formats.jsonl import ending, read_records
 from kragx.data.formats.tabular import read_csv
+from kragx.data.gold import as_gold
 from kragx.data.reading import read_dataset
+from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, KragxError, UsageError, inside, nearest, shorten
 from kragx.ground.printing import Line, Part, counted, joined, message, plural
 from kragx.workshop.exchange.exporting import (
@@ -32,6 +35,7 @@ from kragx.workshop.folder.starting import records_of_gold
 from kragx.workshop.names import check_unlike, people_called, the_person
 from kragx.workshop.pairs.moved import rows_of_moved
 from kragx.workshop.pairs.standing import check_fits
+from kragx.workshop.releases.contents import query_of
 from kragx.workshop.state import records
 
 _COLUMNS = (*SHEET, "detail", "rank", "score")
@@ -234,6 +238,7 @@ class _Merge:
         self._uids[record.uid].append(record)
         self._added.append(record)
         if isinstance(record, records.Question):
+            _check_releasable(record)
             self._questions[record.uid] = record
         elif isinstance(record, records.Person):
             self._people[record.uid] = record
@@ -391,6 +396,13 @@ def _made(kind: type[_Kind], fields: Mapping[str, Any]) -> _Kind:
     except ValueError as error:
         raise _mistake("", str(error), _EXPORTED) from None
     return record
+
+
+def _check_releasable(question: records.Question) -> None:
+    """Raise a `KragxError` for what no gold set could hold: nothing is ever removed."""
+    repair = SurrogateRepair()
+    query_of(question, [as_gold(item, repair, strings=False) for item in question.gold])
+    all_forbidden(question.forbidden, repair)
 
 
 def _over(stored: records.StoredRecord, fields: Mapping[str, Any]) -> dict[str, Any]:
