@@ -100,7 +100,7 @@ def made_of(
     # What lacks a field that it needs says nothing of the others.
     if not any(is_needed(field) and name not in right for name, field in by_name.items()):
         try:
-            made = kind(**right)
+            made = kind(**{by_name[name].name: option for name, option in right.items()})
         except KragxError as error:
             errors += mistakes_of(error)
     if errors:
@@ -217,7 +217,8 @@ class OneOf:
 
     def __call__(self, value: Any) -> Any:
         """The value, if it is one of them."""
-        if value not in (valid := self.names() if callable(self.names) else self.names):
+        # A list, as what cannot be hashed may be looked for.
+        if value not in (valid := [*(self.names() if callable(self.names) else self.names)]):
             raise UsageError(
                 "unknown value {value!r}; {hint}",
                 value=value,

@@ -1,6 +1,6 @@
 """JSON, whole or in lines, and files in general: opened, read, and written.
 
-``-`` is standard input or output; a file whose name ends with .gz is unpacked.
+``-`` is standard input or output; a file whose name ends with .gz is packed and unpacked.
 """
 
 import codecs
@@ -14,7 +14,7 @@ import shutil
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from math import isfinite
 from pathlib import Path
@@ -395,14 +395,16 @@ def to_json(value: Any, indent: int | None = None) -> str:
 def open_text(path: str | Path, encoding: str = "utf-8") -> Iterator[IO[str]]:
     """A file to write in: what is written takes the place of what was there when the block ends.
 
-    If it ends with an error, or the process does, what was there stays as it was.
+    If it ends with an error, or the process does, what was there stays as it was. One whose name
+    ends with .gz is packed.
 
     Raises:
         UsageError: the file cannot be written.
     """
+    opener: Callable[..., IO[str]] = gzip.open if str(path).endswith(".gz") else open
     with (
         replacing(path) as place,
-        place.open("w", encoding=encoding, errors="replace", newline="") as file,
+        opener(place, "wt", encoding=encoding, errors="replace", newline="") as file,
     ):
         yield file
 
