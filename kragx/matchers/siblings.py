@@ -23,7 +23,7 @@ from kragx.data import TokenCorpus
 from kragx.data.korean import spaced_alike, stem
 from kragx.data.lists import Lists
 from kragx.data.tokenizers import without_hanja
-from kragx.data.tokens import pairs_at
+from kragx.data.tokens import common_runs, pairs_at
 from kragx.data.words import unspaced, words
 from kragx.matchers.items import Diagnostic, Diagnostics
 from kragx.matchers.vocabulary import Vocabulary
@@ -221,27 +221,23 @@ class _Pair:
 
     def _differences(self, offset: int) -> Iterator[SiblingDifference | None]:
         """Between the runs that both have, before the first one and behind the last."""
-        from rapidfuzz.distance import LCSseq
-
         of_doc, of_gold = self._tokens
         start = max(0, -offset)
         end = min(len(of_gold), len(of_doc) - offset)
         gold_start, doc_start = max(0, start - _DRIFT), max(0, start + offset - _DRIFT)
         doc_tokens = of_doc[doc_start : end + offset + _DRIFT]
         gold_tokens = of_gold[gold_start : end + _DRIFT]
-        blocks = LCSseq.opcodes(doc_tokens, gold_tokens).as_matching_blocks()
-        runs = [run for run in blocks if run.size > 1]
+        runs = common_runs(doc_tokens, gold_tokens)
         if not runs:
             return
         doc, gold = self._words_of(doc_tokens), self._words_of(gold_tokens)
-        for before, after in pairwise(runs):
-            doc_end, gold_end = before.a + before.size, before.b + before.size
-            yield self._between(doc[doc_end : after.a], gold[gold_end : after.b])
-        first, last = runs[0], runs[-1]
+        for (in_doc, in_gold, size), (doc_next, gold_next, _) in pairwise(runs):
+            yield self._between(doc[in_doc + size : doc_next], gold[in_gold + size : gold_next])
+        (doc_first, gold_first, _), (doc_last, gold_last, size) = runs[0], runs[-1]
         # A heading that a pipeline put before a chunk stands before the midst of the gold.
-        if not doc_start + first.a <= _AT_END < gold_start + first.b:
-            yield self._at_end(doc[: first.a], gold[: first.b], doc[first.a], -1)
-        doc_end, gold_end = last.a + last.size, last.b + last.size
+        if not doc_start + doc_first <= _AT_END < gold_start + gold_first:
+            yield self._at_end(doc[:doc_first], gold[:gold_first], doc[doc_first], -1)
+        doc_end, gold_end = doc_last + size, gold_last + size
         yield self._at_end(doc[doc_end:], gold[gold_end:], doc[doc_end - 1], 1)
 
     def _at_end(
