@@ -70,7 +70,7 @@ _RESPELT_IN_GOLD, _RESPELT, _RESPELT_TOGETHER = 0.8, 0.5, 0.75
 _SHORT = 4  # letters of a word of which one may be misread
 
 # With its unit, or as an article (14일, 5kg, 제14조제2항).
-_NUMBER = re.compile(r"제?\d[\d.]*(?:[가-힣]+\d[\d.]*)*(?:[가-힣]*|\D{0,3})")
+_NUMBER = re.compile(r"제?\d[\d.]*(?:[가-힣]+\d[\d.]*)*\D{0,3}[가-힣]*")
 _OF_NUMBER = re.compile(r"\d[\d.]*[십백천만억조]*")
 _ROUND = str.maketrans(dict.fromkeys("035689", "0"))
 _SYLLABLES = re.compile("[가-힣]+")

@@ -370,3 +370,15 @@ def test_templates_misread() -> None:
         clean = evaluate([[gold] for gold in golds], [[gold] for gold in golds])
     assert clean["mrr@10"] == 1.0
     assert compare([clean]) is not None
+
+
+def test_a_number_with_a_unit_and_particles_is_a_number() -> None:
+    """10kg까지의 is another number than 5kg까지의, however many texts have the latter."""
+    policy = "배송을 받은 고객이 상품을 돌려보내면 회사는 최대 {}까지의 택배비를 함께 부담합니다"
+    others = [
+        f"{name} 창고는 무게가 5kg까지의 짐을 받는다" for name in ("강남", "서초", "마포", "종로")
+    ]
+    golds = [[text] for text in (policy.format("5kg"), policy.format("10kg"), *others)]
+    small, large, *_ = match_pairs(golds, [golds[1] + golds[0]] * 2 + [[]] * len(others))
+    assert small["matched"] == [[False], [True]]
+    assert large["matched"] == [[True], [False]]
