@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -287,21 +287,19 @@ def _anchors(one: str | Sequence[int], other: str | Sequence[int]) -> list[tuple
         gram, place, times = np.unique(every, return_index=True, return_counts=True)
         grams.append(gram[times == 1])
         places.append(place[times == 1])
-    _, *rows = np.intersect1d(*grams, assume_unique=True, return_indices=True)
+    _, *rows = np.intersect1d(grams[0], grams[1], assume_unique=True, return_indices=True)
     of_one, of_other = (place[row] for place, row in zip(places, rows))
     order = np.argsort(of_one)[::_ANCHORS_APART]
-    # The longest row of those that rise in both: of each length the least end, and who is before.
-    ends, last, before = list[int](), list[int](), list[int]()
-    pairs = [*zip(of_one[order].tolist(), of_other[order].tolist())]
-    for number, (_, place) in enumerate(pairs):
-        length = bisect_left(ends, place)
-        ends[length : length + 1], last[length : length + 1] = [place], [number]
-        before.append(last[length - 1] if length else -1)
-    chain, number = list[tuple[int, int]](), last[-1] if last else -1
-    while number >= 0:
-        chain.append(pairs[number])
-        number = before[number]
-    return chain[::-1]
+    # The longest row of those that rise in both: of each length the one with the least end.
+    ends, tails = list[int](), list[Any]()
+    for pair in zip(of_one[order].tolist(), of_other[order].tolist()):
+        n = bisect_left(ends, pair[1])
+        ends[n : n + 1], tails[n : n + 1] = [pair[1]], [(pair, tails[n - 1] if n else None)]
+    anchors, tail = list[tuple[int, int]](), tails[-1] if tails else None
+    while tail:
+        anchor, tail = tail
+        anchors.append(anchor)
+    return anchors[::-1]
 
 
 # What is worked on at once: enough that numpy's calls take no time beside the work, few enough for
