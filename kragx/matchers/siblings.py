@@ -58,6 +58,10 @@ _DRIFT = 8
 _AT_END = 3
 """So many words beside what is shared are looked at where one of the texts ends."""
 
+_BETWEEN, _LONG = 100, 100
+"""So many words that are not the same stand face to face, and of one so many letters, as what is
+longer is other text, or no word."""
+
 # Or a tag that a chunk's end has cut.
 _SENTENCE_END = re.compile(
     r"[.!?。:;|<>&\]\n\\](?:(?<=[<>&\]\n])|(?<=\\)n|(?<=[.!?。:;|])[.!?。:;|]*(?:\s|$))"
@@ -267,8 +271,9 @@ class _Pair:
 
     def _between(self, doc: Sequence[str], gold: Sequence[str]) -> SiblingDifference | None:
         """What stands in either text beside the same words."""
-        in_doc = [word for word in doc if word not in gold]
-        in_gold = [word for word in gold if word not in doc]
+        of_doc, of_gold = {*doc}, {*gold}
+        in_doc = [word for word in doc if word not in of_gold][:_BETWEEN]
+        in_gold = [word for word in gold if word not in of_doc][:_BETWEEN]
         if not in_doc or not in_gold or "".join(in_doc) == "".join(in_gold):
             return None
         word = self._number(in_doc, in_gold)
@@ -309,11 +314,17 @@ class _Pair:
                     return word
                 is_forgiven = True
             elif (
-                _is_respelt("".join(doc), ["".join(gold)], _RESPELT_TOGETHER)
-                or _is_respelt(word, gold, _RESPELT)
-                # Letters much like these, as where a space was put in or lost.
-                or (len(word) > 1 and partial_ratio(*map(_in_letters, (word, letters))) >= 80)
-            ) or not (is_in_gold or self._vocabulary.is_in_docs(word)):
+                (
+                    _is_respelt("".join(doc), ["".join(gold)], _RESPELT_TOGETHER)
+                    or _is_respelt(word, gold, _RESPELT)
+                    # Letters much like these, as where a space was put in or lost.
+                    or (
+                        len(word) > 1
+                        and partial_ratio(*map(_in_letters, (word[:_LONG], letters))) >= 80
+                    )
+                )
+                or not (is_in_gold or self._vocabulary.is_in_docs(word))
+            ):
                 is_forgiven = True
             elif may_tell:
                 return word
