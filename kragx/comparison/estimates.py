@@ -283,6 +283,14 @@ class Leader:
     also_plain: ClassVar[tuple[str, ...]] = ("tied", "decided", "marks")
 
     @property
+    def behind(self) -> tuple[Difference, ...]:
+        """The differences from those that are better, over the queries where both have a value.
+
+        A mean is over all queries of its own, of which the other may have no value for some.
+        """
+        return tuple(difference for difference in self.differences if difference.verdict == "worse")
+
+    @property
     def ties(self) -> tuple[Difference, ...]:
         """The differences that are not decided; of a run's own number those that are 0."""
         return tuple(
@@ -300,19 +308,20 @@ class Leader:
     @property
     def decided(self) -> bool:
         """Whether the data says that `best` is better than every other."""
-        return self.tested and bool(self.differences) and not self.tied
+        return self.tested and bool(self.differences) and not self.ties and not self.behind
 
     @property
     def marks(self) -> Mapping[str, Mark]:
         """What stands beside a retriever's mean: ``★``, ``=``, ``≈`` or nothing.
 
-        ``★`` is better than every other; ``=`` has the best value, but it is a tie, with all that
-        have ``≈``. None is marked where all have the same value, or of a run's own number, as that
+        ``★`` is better than every other; ``=`` has the best value, but is not told to be better
+        than those that have ``≈``. None is marked where all have the same value, or of a run's own number, as that
         is not tested.
         """
         if not self.tested or len(self.shared) > len(self.differences):
             return {}
-        ties: dict[str, Mark] = dict.fromkeys(self.tied, "≈")
+        rivals = (difference.against for difference in self.ties + self.behind)
+        ties: dict[str, Mark] = dict.fromkeys(rivals, "≈")
         return {self.best: "★"} if self.decided else {**ties, **dict.fromkeys(self.shared, "=")}
 
     def against(self, retriever: str) -> Difference:

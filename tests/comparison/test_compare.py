@@ -68,6 +68,30 @@ def test_the_best_is_alone_or_shares_its_place():
     assert (shared.best, shared.tied, shared.decided) == ("good", ("nearly",), False)
 
 
+def test_a_better_mean_of_other_queries_makes_nobody_the_best():
+    """Who is told to be worse where both have a value is no winner, whatever its own mean."""
+    gold = [[Gold(text=f"gold {i}")] for i in range(40)]
+
+    def lists(name, *n_copies):
+        """How often the gold comes in the first 20 queries, then in the others."""
+        runs = [[f"gold {i} {j}" for j in range(n_copies[i >= 20])] for i in range(40)]
+        return evaluate(gold, runs, name=name, match="text", metrics=["redundancy@5", "recall@5"])
+
+    found = compare([lists("many", 3, 1), lists("few", 2, 0)])
+    leader, verdict = found.overall.leaders["redundancy@5"], found.recommendations[0]
+    assert found.overall.difference("redundancy@5", "few").verdict == "better"
+    assert (leader.best, leader.decided, leader.marks) == ("many", False, {"many": "=", "few": "≈"})
+    assert not verdict.supported
+    assert (
+        "many has the best value, 0.3333 [0.2358, 0.4475], but few is better on the 20 queries "
+        "where both have a value: the difference is +0.1667 (all alike)" in verdict.text
+    )
+    # In another metric's verdict it stands against nobody, either.
+    other = compare([lists("many", 3, 1), lists("few", 2, 0)], metrics=["recall@5", "redundancy@5"])
+    assert other.recommendations[0].text.startswith("Use many: in recall@5")
+    assert other.recommendations[0].values["opposite"] == []
+
+
 def test_three_queries_decide_nothing():
     """An interval may leave 0 out with three queries; the test does not let it decide."""
     few = gold_set(3)
