@@ -315,8 +315,8 @@ class Leader:
         """What stands beside a retriever's mean: ``★``, ``=``, ``≈`` or nothing.
 
         ``★`` is better than every other; ``=`` has the best value, but is not told to be better
-        than those that have ``≈``. None is marked where all have the same value, or of a run's own number, as that
-        is not tested.
+        than those that have ``≈``. None is marked where all have the same value, or of a run's own
+        number, as that is not tested.
         """
         if not self.tested or len(self.shared) > len(self.differences):
             return {}
