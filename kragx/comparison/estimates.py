@@ -131,7 +131,8 @@ class Estimate:
     @property
     def ends(self) -> str:
         """Its interval, or why there is none; empty for a run's own number."""
-        return ends_text(self.low, self.high, self.n if self.is_mean else 0, exact=self.exact)
+        n = self.n if self.is_mean else 0
+        return ends_text(self.low, self.high, n, self.effective, exact=self.exact)
 
     @property
     def text(self) -> str:
@@ -200,8 +201,8 @@ class Difference:
     def ends(self) -> str:
         """Its interval, or why there is none; empty where nothing was tested."""
         # With 0 nothing is said of why there is no interval, as nothing was tested.
-        n = self.n if self.effective is None else max(1, round(self.effective))
-        return ends_text(self.low, self.high, 0 if self.p is None else n, plus=True)
+        n = 0 if self.p is None else self.n
+        return ends_text(self.low, self.high, n, self.effective, plus=True)
 
     @property
     def text(self) -> str:

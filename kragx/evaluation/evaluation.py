@@ -52,7 +52,7 @@ from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reason
 from kragx.metrics.runs import mean_of, over_runs
 from kragx.metrics.search_table import Basis, SearchTable
 from kragx.metrics.threshold import matches
-from kragx.metrics.weights import counting
+from kragx.metrics.weights import counting, effective_n
 
 if TYPE_CHECKING:
     import pandas
@@ -441,7 +441,8 @@ class Evaluation(Result):
             low, high = self.intervals[str(scores.spec)] or (None, None)
             n = scores.n_scored if scores.is_mean or scores.ratio is not None else 0
             exact = scores.spec.metric.interval != "score"
-            ends[str(scores.spec)] = ends_text(low, high, n, exact=exact)
+            effective = effective_n(self.weights, ~np.isnan(scores.values))
+            ends[str(scores.spec)] = ends_text(low, high, n, effective, exact=exact)
         return ends
 
     def mean_cell(self, metric: str) -> str:
