@@ -27,6 +27,7 @@ from kragx.comparison.threshold_study import orders_near
 from kragx.data import GoldDataset, read_dataset
 from kragx.evaluation.evaluation import EvaluationsLike, as_evaluations
 from kragx.ground.errors import UsageError, nearest
+from kragx.ground.printing import joined
 from kragx.metrics import MetricLike, name_among, parse_all
 
 
@@ -290,9 +291,11 @@ def _metrics(scores: Sequence[RetrieverScores], named: Sequence[str] | None) -> 
             )
     metrics = _shared_metrics(scores) if named is None else list(dict.fromkeys(named))
     if named is None and not metrics:
+        computed = (joined(": ", [score.name, ", ".join(score.means)]) for score in scores)
         raise UsageError(
-            "the evaluations have no metric in common; compute the same metrics for each, for "
-            "example with .with_metrics([...])"
+            "the evaluations have no metric in common ({computed}); compute the same for each: "
+            "'metrics' of the config, or .with_metrics([...])",
+            computed=joined("; ", computed),
         )
     return metrics
 
@@ -337,9 +340,10 @@ def best_first(
 ) -> tuple[Comparison, ...]:
     """Compare the retrievers of several results, matcher by matcher, the best one first.
 
-    By the first metric that all have. The baseline is the best one, so that each other one is set
-    against it; who that is was picked by its values, and so every two retrievers are in the family
-    that p is corrected over. A name that several results have is followed by that of the result.
+    By the first metric that all have, as the last result has them. The baseline is the best one, so
+    that each other one is set against it; who that is was picked by its values, and so every two
+    retrievers are in the family that p is corrected over. A name that several results have is
+    followed by that of the result.
 
     Args:
         results: two at least.
@@ -351,7 +355,8 @@ def best_first(
         UsageError: no result has a retriever of a name, no matcher is in several results, or they
             cannot be compared.
     """
-    scores = _named(results, retrievers)
+    metrics = results[-1].scores[0].means
+    scores = [score.with_first(metrics) for score in _named(results, retrievers)]
     if all(len({score.match for score in result.scores}) == 1 for result in results):
         # Of one matcher each they correspond, whatever it is called.
         scores = [replace(score, match=scores[0].match) for score in scores]

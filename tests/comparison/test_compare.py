@@ -566,7 +566,7 @@ def test_metrics_that_not_all_have():
     found = compare([GOOD, more])
     assert found.metrics == ("mrr@10",)
     assert found.cautions == ("not compared, as not all have it: recall@10, ndcg@3",)
-    with pytest.raises(UsageError, match="no metric in common"):
+    with pytest.raises(UsageError, match=r"common \(good: mrr@10, recall@10; more: ndcg@3\); comp"):
         compare([GOOD, more.with_metrics(["ndcg@3"])])
 
 
