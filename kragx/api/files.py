@@ -86,7 +86,7 @@ def _read(path: str | Path, reading: Mapping[str, Any]) -> tuple[GoldDataset, Ru
     """The gold of a file, and what its retriever returned."""
     dataset, run = read_rows(path, **reading)
     if not any(query.gold for query in dataset):
-        raise nothing_to_find(len(dataset), path)
+        raise nothing_to_find(len(dataset), str(path))
     return dataset, run
 
 

@@ -523,7 +523,7 @@ def as_evaluations(evaluations: EvaluationsLike) -> list[Evaluation]:
     several: Iterable[object] = [evaluations]
     if isinstance(evaluations, Mapping):
         names, several = map(str, evaluations), evaluations.values()
-    elif isinstance(evaluations, Iterable) and not isinstance(evaluations, Evaluation):
+    elif isinstance(evaluations, Iterable) and not isinstance(evaluations, (Evaluation, str)):
         several = evaluations
     listed = list[Evaluation]()
     for name, evaluation in zip(names, several):

@@ -383,9 +383,10 @@ def test_whatever_evaluate_gave(tmp_path):
 @pytest.mark.parametrize("value", [None, 5, "run.jsonl", [["Seoul"]], {"one": [["Seoul"]]}])
 @pytest.mark.parametrize("call", [compare, sweep, partial(write_html, path="report.html")])
 def test_what_is_no_evaluation(call, value):
-    """It is quoted, with what is."""
-    with pytest.raises(UsageError, match="is no evaluation; pass what"):
+    """It is quoted, a text as a whole, with what is."""
+    with pytest.raises(UsageError, match="is no evaluation; pass what") as raised:
         call(value)
+    assert value != "run.jsonl" or "'run.jsonl' is no" in str(raised.value)
 
 
 @all_cases(
