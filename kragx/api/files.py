@@ -7,9 +7,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kragx.api.evaluate import check_gold
-from kragx.data import GoldDataset, Run, as_corpus, names_apart, read_dataset, read_rows, read_runs
+from kragx.data import GoldDataset, as_corpus, names_apart, read_dataset, read_rows, read_runs
 from kragx.data.formats.other_tools import read_submission
-from kragx.data.reading import nothing_to_find
 from kragx.evaluation.criteria import Criteria
 from kragx.evaluation.evaluate_run import evaluate_run, for_all
 from kragx.evaluation.evaluation import Evaluation
@@ -60,16 +59,17 @@ def evaluate_files(
     corpus_texts, evaluations, names = as_corpus(corpus), [], names_apart(paths)
     # All are read before any is matched: a mistake in the last one shows at once.
     if gold is not None:
-        check_gold(gold, criteria)
         runs = {run.name: run for run in read_runs(paths, gold, **reading)}
         datasets = dict.fromkeys(runs, gold)
     else:
-        rows = {name: _read(path, reading) for name, path in zip(names, paths)}
+        rows = {name: read_rows(path, **reading) for name, path in zip(names, paths)}
         datasets = {name: dataset for name, (dataset, _) in rows.items()}
         runs = {name: replace(run, name=name) for name, (_, run) in rows.items()}
         # Where files say other gold of a question it is not compared, and either will do.
         queries = {query.id: query for dataset in datasets.values() for query in dataset}
         gold = GoldDataset((*queries.values(),))
+    for dataset in datasets.values():
+        check_gold(dataset, criteria)
     criteria = for_all(criteria, gold, runs.values(), corpus_texts)
     for path, (name, run) in zip(paths, runs.items()):
         with about(name), inside(path=str(path), kind=DataError):
@@ -80,14 +80,6 @@ def evaluate_files(
     return Evaluations.of(
         evaluations, runs=runs, corpus=corpus_texts, criteria=criteria, record=record, **options
     )
-
-
-def _read(path: str | Path, reading: Mapping[str, Any]) -> tuple[GoldDataset, Run]:
-    """The gold of a file, and what its retriever returned."""
-    dataset, run = read_rows(path, **reading)
-    if not any(query.gold for query in dataset):
-        raise nothing_to_find(len(dataset), str(path))
-    return dataset, run
 
 
 def evaluate_submission(

@@ -21,7 +21,6 @@ from kragx.comparison.advice import failures_of
 from kragx.comparison.threshold_study import sweep as sweep_thresholds
 from kragx.data import read_dataset
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate_run import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.ground.errors import RetrieverError, UsageError
 from kragx.ground.printing import joined, message, put, say
@@ -70,11 +69,8 @@ def sweep(
     else:
         criteria = Criteria.of(match=spec, metrics=metric)
         sharing: dict[str, Any] = {"corpus": corpus, "workers": engine_or_count}
-        if others or gold is not None:
-            dataset = None if gold is None else read_dataset(gold, role="gold")
-            evaluations = [*evaluate_files(results, criteria, gold=dataset, **sharing).values()]
-        else:
-            evaluations = [evaluate_run(str(file), None, criteria, **sharing)]
+        dataset = None if gold is None else read_dataset(gold, role="gold")
+        evaluations = [*evaluate_files(results, criteria, gold=dataset, **sharing).values()]
         # One is no comparison; what failed in it counts as empty lists, and is said.
         failed = _failed(evaluations, 0.0) if others else {}
     left = [evaluation for evaluation in evaluations if evaluation.name not in failed]

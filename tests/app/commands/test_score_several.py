@@ -130,7 +130,7 @@ def test_names(kragx, jsonl, tmp_path):
         (("good.jsonl", "--anyway"), 2, "--anyway: belongs to several files"),
         (("good.jsonl", "nowhere.jsonl"), 3, "nowhere.jsonl: cannot be read"),
         (("good.jsonl", "empty.jsonl"), 3, "empty.jsonl"),
-        (("good.jsonl", "bare.jsonl"), 3, "bare.jsonl: the question has no gold, so no"),
+        (("good.jsonl", "bare.jsonl"), 3, "bare: the question has no gold, so no"),
         (("good.jsonl", "strange.jsonl"), 2, "the gold sets differ"),
     ],
 )

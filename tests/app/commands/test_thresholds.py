@@ -153,6 +153,8 @@ def test_sweep_of_several_files(kragx, jsonl, here):
     (here / "alone").mkdir()
     alone = [jsonl({"query_id": "q1", **rows[n]}, name=f"alone/{n}.jsonl") for n in rows]
     assert kragx("threshold", "sweep", *alone, "--gold", question, *match, *metric).out == swept
+    bare = kragx("threshold", "sweep", alone[1])
+    assert (bare.code, "name a gold set beside the results (--gold)" in bare.err) == (3, True)
     late = kragx("threshold", "sweep", alone[1], "--gold", question, *match, *metric).out
     assert late.splitlines()[0].startswith("late, match:")
     failed = jsonl({"query_id": "q1", **gold, "error": "down"}, name="failed.jsonl")
