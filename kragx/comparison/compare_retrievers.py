@@ -362,11 +362,11 @@ def best_first(
         scores = [replace(score, match=scores[0].match) for score in scores]
     datasets = (result.dataset for result in results if result.dataset is not None)
     options["dataset"] = next(datasets, None)
-    drafts = []
-    for group in map(_ordered, by_match(scores)):
-        if len(group) > 1:
-            options["baseline"] = group[0].name
-            drafts.append(ComparisonDraft.of(group, settings, **options))
+    drafts = [
+        _from_the_best(ComparisonDraft.of(group, settings, **options))
+        for group in by_match(scores)
+        if len(group) > 1
+    ]
     if not drafts:
         raise UsageError("no matcher is in several results; run them with the same 'matchers'")
     return correct_together(drafts)
@@ -386,13 +386,18 @@ def _named(results: Sequence[Results], retrievers: Sequence[str]) -> list[Retrie
     ]
 
 
-def _ordered(scores: list[RetrieverScores]) -> list[RetrieverScores]:
-    """The best first, by the first metric that all have; whoever has no value last."""
-    metric = next(iter(_shared_metrics(scores)), None)
-    if metric is None or scores[0].better[metric] == "neither":
-        return scores
-    sign = -1.0 if scores[0].better[metric] == "higher" else 1.0
-    means = (score.means[metric] for score in scores)
+def _from_the_best(draft: ComparisonDraft) -> ComparisonDraft:
+    """The same with the best by what is compared first, as the baseline; no value is last."""
+    aligned, means, metric = draft.tests.aligned, draft.tests.whole, draft.tests.aligned.metrics[0]
+    if not aligned.retrievers or aligned.better[metric] == "neither":
+        return draft
+    sign = -1.0 if aligned.better[metric] == "higher" else 1.0
+
+    def place(name: str) -> float:
+        mean = means[name][metric]
+        return inf if mean is None else sign * mean
+
     # Sorting is stable, so equal ones stay in the order in which they were named.
-    places = [inf if mean is None else sign * mean for mean in means]
-    return [scores[row] for row in sorted(range(len(scores)), key=places.__getitem__)]
+    names = tuple(sorted(aligned.retrievers, key=place))
+    aligned = replace(aligned, retrievers=names, baseline=names[0])
+    return replace(draft, tests=replace(draft.tests, aligned=aligned))

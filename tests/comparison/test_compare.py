@@ -16,7 +16,8 @@ from kragx.comparison import (
     compare_by_matcher,
     compare_scores,
 )
-from kragx.comparison.scores import RetrieverScores
+from kragx.comparison.compare_retrievers import best_first
+from kragx.comparison.scores import Results, RetrieverScores
 from kragx.ground.printing import as_markdown
 from tests.thoroughness import all_cases, some
 
@@ -90,6 +91,20 @@ def test_a_better_mean_of_other_queries_makes_nobody_the_best():
     other = compare([lists("many", 3, 1), lists("few", 2, 0)], metrics=["recall@5", "redundancy@5"])
     assert other.recommendations[0].text.startswith("Use many: in recall@5")
     assert other.recommendations[0].values["opposite"] == []
+
+
+def test_the_best_of_several_results_is_that_of_what_is_compared():
+    """Who has the best mean over questions that the others lack is no baseline for them."""
+    own = [
+        evaluation(gold_set(30), "late", lambda i: 1 if i >= 10 else None),
+        evaluation(gold_set(30), "early", lambda i: 1 if i < 14 else None),
+        evaluation(gold_set(15), "few", lambda i: None),
+    ]
+    assert own[0]["mrr@10"] > own[1]["mrr@10"]
+    results = [Results(each.name, (RetrieverScores.of(each),), each.dataset) for each in own]
+    (found,) = best_first(results, Settings(resamples=100))
+    assert (found.n_queries, found.retrievers) == (15, ("early", "late", "few"))
+    assert found.baseline == found.best == "early"
 
 
 def test_three_queries_decide_nothing():
