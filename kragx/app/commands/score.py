@@ -12,7 +12,7 @@ from kragx.api.files import evaluate_submission
 from kragx.api.pairs import match_pairs
 from kragx.app.commands import match_options as by, options as opt
 from kragx.app.commands.output import show
-from kragx.data import GoldDataset, read_dataset, read_run, read_runs
+from kragx.data import GoldDataset, read_dataset, read_run
 from kragx.data.formats.jsonl import ending, write_records
 from kragx.data.formats.parquet import is_located
 from kragx.data.reading import nothing_to_find
@@ -248,14 +248,9 @@ def _several(
     """Compare several files: with one gold set, or each with its own."""
     from kragx.api.files import evaluate_files
 
-    if gold is None:
-        files = list(map(str, paths))
-        result = evaluate_files(
-            files, Criteria.of(**measures), reading=reading, **shared, **comparing
-        )
-    else:
-        runs = {run.name: run for run in read_runs(paths, gold, **reading)}
-        result = evaluate(gold, runs, **measures, **shared).compared(**comparing)
+    result = evaluate_files(
+        paths, Criteria.of(**measures), gold=gold, reading=reading, **shared, **comparing
+    )
     evaluations = list(result.evaluations.values())
     # Of means over other questions than are compared, the intervals are their own.
     comparisons = [result.comparison] if result.of_all else []
