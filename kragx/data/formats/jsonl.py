@@ -26,6 +26,7 @@ from kragx.data.problems import Problems
 from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.printing import inert, message
+from kragx.ground.printing.terminal import output
 
 MOST_UNPACKED = 512 << 20
 """Bytes that any packed file may unpack to."""
@@ -373,7 +374,7 @@ def write_records(records: Iterable[Mapping[str, Any]], path: str | Path) -> Non
     Raises:
         UsageError: the file cannot be written.
     """
-    with nullcontext(sys.stdout) if str(path) == "-" else open_text(path) as file:
+    with nullcontext(output()) if str(path) == "-" else open_text(path) as file:
         for record in records:
             file.write(SurrogateRepair().text(to_json(record)) + "\n")
 
