@@ -81,7 +81,7 @@ def _as_text(read: Read) -> Read:
     return plain
 
 
-_number = _as_text(number(lambda share: 0 <= share <= 1, "number from 0 to 1"))
+_number = _as_text(number(lambda share: 0 <= share <= 1, "{value!r} is not a number from 0 to 1"))
 
 
 def _share(value: Any) -> float:
