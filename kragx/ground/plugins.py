@@ -345,7 +345,7 @@ def check_arguments(factory: Any, args: Mapping[str, Any], path: str) -> None:
                 "{place}: unknown argument {name!r}; {hint}",
                 place=path,
                 name=name,
-                hint=nearest(name, [*parameters, *fields]),
+                hint=nearest(str(name), [*parameters, *fields]),
             )
     try:
         if not fields:

@@ -32,7 +32,7 @@ def score(
     files: Annotated[
         list[str] | None,
         opt.argument(
-            metavar="[FILE]...",
+            metavar="FILE",
             help="Results: JSON Lines with query_id, gold and retrieved (- is standard input), or "
             "Parquet: files, a folder, a pattern ('data/*.parquet') or s3:// and gs:// addresses. "
             "With --profile science-qa the gold file and the submission. "

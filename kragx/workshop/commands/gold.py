@@ -1,4 +1,4 @@
-"""`kragx gold`: a gold set's life: started, asked, released, moved, exchanged, validated."""
+"""A gold set's life: start, questions, from-logs, probes, release, move, import, diff."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -282,8 +282,6 @@ def start(
     show("table", started.describe, started.to_dict)
 
 
-gold: Commands = group(
-    "gold", "A gold set's life: start, questions, from-logs, probes, release, move, import, diff."
-)
+gold: Commands = group("gold", __doc__)
 for _part in (start, questions, from_logs, probes, release, move, export, import_, validate, diff):
     gold.command(_part.__name__.rstrip("_").replace("_", "-"))(_part)
