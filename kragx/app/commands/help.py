@@ -23,6 +23,12 @@ class Helping:
         self.format_help(ctx, formatter)  # type: ignore[attr-defined]  # of typer's classes
         return formatter.text
 
+    def get_usage(self, ctx: Any) -> str:
+        """The line above what is wrong with the arguments."""
+        formatter = _Formatter(ctx.make_formatter())
+        self.format_usage(ctx, formatter)  # type: ignore[attr-defined]  # of typer's classes
+        return formatter.text
+
     def get_short_help_str(self, limit: int = 45) -> str:
         """The line about it in a list of commands."""
         return short_help(self.name, self.help, limit)

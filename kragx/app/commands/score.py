@@ -12,6 +12,7 @@ from kragx.api.files import evaluate_submission
 from kragx.api.pairs import match_pairs
 from kragx.app.commands import match_options as by, options as opt
 from kragx.app.commands.output import show
+from kragx.app.result_folder.atomic_folder import MANIFEST
 from kragx.data import GoldDataset, read_dataset, read_run, read_runs
 from kragx.data.formats.jsonl import ending, write_records
 from kragx.data.formats.parquet import is_located
@@ -232,6 +233,13 @@ def _check_sources(
         raise UsageError("--gold: belongs to files that say what was retrieved")
     if profile == "science-qa" and qrels is None and len(files) != 2:
         raise UsageError("kragx score --profile science-qa GOLD SUBMISSION takes two files")
+    for file in files:
+        if all((Path(file) / name).exists() for name in (MANIFEST, "report.json")):
+            raise UsageError(
+                "{file} is a folder of kragx run, which has several results",
+                remedy="kragx report computes its numbers again; or name a file in {file}/results",
+                file=file,
+            )
 
 
 def _source(files: list[str]) -> str | list[str]:

@@ -89,6 +89,14 @@ def test_usage_as_it_is_written(kragx, command, usage):
     assert "list[" not in out
 
 
+def test_usage_above_an_error(kragx, monkeypatch):
+    """What is wrong with arguments stands below the same line."""
+    monkeypatch.setenv("KRAGX_LANG", "ko")
+    code, _, err = kragx("run", "--nowhere")
+    assert code == 2
+    assert re.match(r"사용법: .*kragx run \[OPTIONS\] CONFIG.yaml\n", err)
+
+
 REFUSED = {
     "retrievers.a.warmup=1" + "0" * 30: f"retrievers.a.warmup: {10**30}은(는) 999999999보다",
     "retrievers.a.repeat=0": "retrievers.a.repeat: 0: 1 이상의 정수가 아닙니다",
