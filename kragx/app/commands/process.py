@@ -4,7 +4,6 @@ It loads next to nothing, so that it is there before all else.
 """
 
 import errno
-import io
 import os
 import signal
 import sys
@@ -183,12 +182,6 @@ def open_streams() -> None:
                 if (null := os.open(os.devnull, os.O_RDWR)) != number:
                     os.dup2(null, number)
             setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
-    raw = getattr(sys.stdout, "buffer", None)
-    if isinstance(raw, io.RawIOBase):  # under PYTHONUNBUFFERED, as containers set it
-        # A disk that fills takes a part of a write; unlike a buffer, a raw file drops the rest.
-        sys.stdout = io.TextIOWrapper(
-            io.BufferedWriter(raw), sys.stdout.encoding, line_buffering=True
-        )
     if hasattr(sys.stdout, "reconfigure"):
         # A pipe on Windows would otherwise take the local code page, which not all text fits.
         as_told = sys.stdout.isatty() or "PYTHONIOENCODING" in os.environ

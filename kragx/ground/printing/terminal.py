@@ -46,6 +46,7 @@ def results_alone() -> Iterator[None]:
         yield
         return
     stdout.flush()
+    # With a buffer, whatever PYTHONUNBUFFERED says: without one a full disk takes part of a write.
     with os.fdopen(os.dup(number), "w", encoding=stdout.encoding, errors=stdout.errors) as results:
         os.dup2(errors_number, number)
         token = _RESULTS.set(results)
