@@ -19,6 +19,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from math import isfinite
 from pathlib import Path
 from typing import IO, Any
+from unicodedata import normalize
 
 import jiter
 
@@ -26,6 +27,7 @@ from kragx.data.problems import Problems
 from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.printing import inert, message
+from kragx.ground.printing.terminal import output
 
 MOST_UNPACKED = 512 << 20
 """Bytes that any packed file may unpack to."""
@@ -305,10 +307,24 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
+        if error.filename is not None and _has_twin(Path(error.filename)):
+            return message(
+                "No such file or directory; one there has this name in another Unicode form, as "
+                "macOS writes it: complete the name with Tab, or rename it"
+            )
         return message("No such file or directory")
     if isinstance(error, RecursionError):
         return message("nested too deeply")
     return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
+def _has_twin(path: Path) -> bool:
+    """Whether there is what looks like a path that is not there: in Hangul as letters, or whole."""
+    place = next((place for place in (path, *path.parents) if place.parent.is_dir()), path)
+    name = normalize("NFC", place.name)
+    with suppress(OSError):
+        return any(normalize("NFC", other) == name for other in os.listdir(place.parent))  # noqa: PTH208  # names alone
+    return False
 
 
 def read_text(path: str | Path) -> str:
@@ -373,7 +389,7 @@ def write_records(records: Iterable[Mapping[str, Any]], path: str | Path) -> Non
     Raises:
         UsageError: the file cannot be written.
     """
-    with nullcontext(sys.stdout) if str(path) == "-" else open_text(path) as file:
+    with nullcontext(output()) if str(path) == "-" else open_text(path) as file:
         for record in records:
             file.write(SurrogateRepair().text(to_json(record)) + "\n")
 

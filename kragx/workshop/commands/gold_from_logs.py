@@ -19,7 +19,7 @@ def from_logs(
     logs: Annotated[
         list[Path],
         opt.argument(
-            metavar="LOGS...",
+            metavar="LOGS",
             help="JSON Lines, CSV, Excel, Parquet, traces of OpenTelemetry (OTLP as JSON), exports "
             "of Langfuse and LangSmith.",
         ),

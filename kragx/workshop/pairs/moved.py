@@ -20,7 +20,7 @@ from kragx.workshop.state.state import State
 ORIGIN = "moved"
 _MOST = 1000  # characters that are shown of a text; it was one chunk
 _OPEN = ("unsure", "lost")
-_ANOTHER = "import into the workshop over the corpus that the gold was moved to"
+_ANOTHER = message("import into the workshop over the corpus that the gold was moved to")
 
 
 def rows_of_moved(

@@ -49,7 +49,7 @@ from kragx.workshop.questions.words import has_kiwi, leak
 _LONGEST = 500
 """Characters of a question; what a template makes longer is none."""
 
-_needed_text = fitting(is_text, "{!r} is no text; write one")
+_needed_text = fitting(is_text, "{value!r} is no text; write one")
 
 
 @dataclass(frozen=True)
