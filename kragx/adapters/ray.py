@@ -33,7 +33,9 @@ class Ray(Engine):
         n: how many parts are under way at once; None for twice the cluster's processors.
     """
 
-    address: Annotated[str, fitting(is_text, "a cluster's address is expected, not {!r}")] = "auto"
+    address: Annotated[str, fitting(is_text, "a cluster's address is expected, not {value!r}")] = (
+        "auto"
+    )
     n: Annotated[int | None, optional(whole(1))] = None
 
     def __post_init__(self) -> None:

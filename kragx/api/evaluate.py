@@ -291,7 +291,7 @@ def _evaluate(
         return _compared(read_dataset(dataset), several, criteria, corpus, workers, retrieve)
     if run is not None and is_retriever(run):
         dataset = read_dataset(dataset)
-        _check_gold(dataset, criteria)
+        check_gold(dataset, criteria)
         dataset = ready(dataset, criteria, corpus)
         run = retrieve(run, dataset, name=name)
     return evaluate_run(
@@ -299,7 +299,7 @@ def _evaluate(
     ).answered()
 
 
-def _check_gold(gold: GoldDataset, criteria: Criteria) -> None:
+def check_gold(gold: GoldDataset, criteria: Criteria) -> None:
     """Refuse a gold set without gold before anybody is asked."""
     no_gold, judged = criteria.profile.no_gold, criteria.matcher.judges
     is_needed = need_gold(criteria.specs, no_gold, judged)
@@ -333,7 +333,7 @@ def _compared(
     from kragx.report.record import Clock
 
     clock, runs = Clock(), dict[str, Run]()
-    _check_gold(gold, criteria)
+    check_gold(gold, criteria)
     # What is not asked first, as a wrong file is found at once.
     for name, source in sorted(sources.items(), key=lambda entry: is_retriever(entry[1])):
         if is_retriever(source):

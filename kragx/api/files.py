@@ -6,13 +6,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from kragx.data import GoldDataset, Run, as_corpus, names_apart, read_dataset, read_rows
+from kragx.api.evaluate import check_gold
+from kragx.data import GoldDataset, as_corpus, names_apart, read_dataset, read_rows, read_runs
 from kragx.data.formats.other_tools import read_submission
-from kragx.data.reading import nothing_to_find
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate_run import evaluate_run
+from kragx.evaluation.evaluate_run import evaluate_run, for_all
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.searching import Seen, seen_in_runs
 from kragx.ground.caller_warnings import about
 from kragx.ground.errors import DataError, inside
 from kragx.metrics import MetricLike
@@ -24,24 +23,27 @@ if TYPE_CHECKING:
 
 
 def evaluate_files(
-    paths: Sequence[str],
+    paths: Sequence[str | Path],
     criteria: Criteria,
     *,
+    gold: GoldDataset | None = None,
     reading: Mapping[str, Any] = MappingProxyType({}),
     corpus: object = None,
     workers: object = None,
     max_failed: float = 0.0,
     anyway: bool = False,
 ) -> "Evaluations":
-    """Results files, each with gold and what one retriever returned, compared.
+    """Results files, each of what one retriever returned, compared.
 
-    Of files whose questions, or whose gold, are not all the same, those questions are compared that
-    are; the result says which the others are. Retrievers are named by their files.
+    Each has gold, unless there is one gold set for all. Of files whose questions, or whose gold,
+    are not all the same, those questions are compared that are; the result says which the others
+    are. Retrievers are named by their files.
 
     Args:
         paths: of the files.
         criteria: by which they are evaluated.
-        reading: options of `kragx.read_rows`.
+        gold: the gold set of files that say only what was retrieved.
+        reading: options of `kragx.read_rows`; with `gold` those of `kragx.read_run`.
         corpus: as for `kragx.evaluate`.
         workers: as for `kragx.evaluate`.
         max_failed: as for `kragx.compare`.
@@ -55,14 +57,20 @@ def evaluate_files(
 
     clock = Clock()
     corpus_texts, evaluations, names = as_corpus(corpus), [], names_apart(paths)
-    datasets, runs = {}, {}
     # All are read before any is matched: a mistake in the last one shows at once.
-    for path, name in zip(paths, names):
-        datasets[name], run = _read(path, reading)
-        runs[name] = replace(run, name=name)
-    # One basis for all: what one got in the end is no first search of another.
-    seen = (seen_in_runs(datasets[name], [run]) for name, run in runs.items())
-    criteria = criteria.seeing(Seen.joined(seen))
+    if gold is not None:
+        runs = {run.name: run for run in read_runs(paths, gold, **reading)}
+        datasets = dict.fromkeys(runs, gold)
+    else:
+        rows = {name: read_rows(path, **reading) for name, path in zip(names, paths)}
+        datasets = {name: dataset for name, (dataset, _) in rows.items()}
+        runs = {name: replace(run, name=name) for name, (_, run) in rows.items()}
+        # Where files say other gold of a question it is not compared, and either will do.
+        queries = {query.id: query for dataset in datasets.values() for query in dataset}
+        gold = GoldDataset((*queries.values(),))
+    for dataset in datasets.values():
+        check_gold(dataset, criteria)
+    criteria = for_all(criteria, gold, runs.values(), corpus_texts)
     for path, (name, run) in zip(paths, runs.items()):
         with about(name), inside(path=str(path), kind=DataError):
             evaluations.append(
@@ -72,14 +80,6 @@ def evaluate_files(
     return Evaluations.of(
         evaluations, runs=runs, corpus=corpus_texts, criteria=criteria, record=record, **options
     )
-
-
-def _read(path: str, reading: Mapping[str, Any]) -> tuple[GoldDataset, Run]:
-    """The gold of a file, and what its retriever returned."""
-    dataset, run = read_rows(path, **reading)
-    if not any(query.gold for query in dataset):
-        raise nothing_to_find(len(dataset), path)
-    return dataset, run
 
 
 def evaluate_submission(

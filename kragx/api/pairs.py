@@ -33,7 +33,7 @@ def match_pairs(
     Args:
         dataset: as for `evaluate`.
         run: as for `evaluate`.
-        match: as for `evaluate`.
+        match: as for `evaluate`; None for the profile's, also where both sides have ids alone.
         profile: as for `evaluate`; here it says how match methods and lists are read.
         corpus: as for `evaluate`.
         texts: whether to yield, for people to judge by, the ``query`` too, ``retrieved_texts`` (n)

@@ -1,7 +1,7 @@
 """`run`: from a config to what it finds out; and the same once more from what a run has left."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, chdir, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -108,7 +108,8 @@ def run(
         engine = engine_of(config.sharing)
         if engine is not None:
             engine.begin()
-        runs, kept = retrieve_all(config.asked, dataset, progress=progress, keeping=keeping)
+        with chdir("."):  # a retriever may go elsewhere; what is written then is written here
+            runs, kept = retrieve_all(config.asked, dataset, progress=progress, keeping=keeping)
         with _failures_first(runs, dataset, config.max_failed):
             report = evaluated(config, dataset, runs, corpus, matchers, workers=engine)
         plans = (judge.plan for matcher in matchers.values() for judge in matcher.graders)

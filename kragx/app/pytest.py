@@ -12,17 +12,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from kragx.api.evaluations import Evaluations
 from kragx.app import config, pipeline
 from kragx.app.compare_folders import read_gates
 from kragx.app.run_report import RunReport
 from kragx.comparison import Comparison, Failures, GateResult, check_gates, compare, failed
-from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.evaluation import Evaluation, as_evaluations
 from kragx.ground.errors import UsageError
 from kragx.metrics import KRAGX
 
 
 def assert_gates(
-    results: str | Path | RunReport | Comparison | Evaluation,
+    results: str | Path | RunReport | Comparison | Evaluation | Evaluations,
     gates: Mapping[str, Any] | None = None,
     *,
     earlier: str | Path | None = None,
@@ -62,11 +63,16 @@ def _results(
 ) -> tuple[tuple[GateResult, ...], list[Failures]]:
     """The gates, and whose failures are more than is tolerated."""
     match results:
-        case Comparison() | Evaluation():
+        case Comparison() | Evaluation() | Evaluations():
             if gates is None or earlier is not None:
                 raise UsageError("gates: pass them; a comparison has none, nor earlier results")
-            profile = KRAGX if isinstance(results, Comparison) else results.profile
-            compared = results if isinstance(results, Comparison) else compare([results])
+            if isinstance(results, Comparison):
+                profile, compared = KRAGX, results
+            else:
+                profile = as_evaluations(results)[0].profile
+                compared = (
+                    results.comparison if isinstance(results, Evaluations) else compare(results)
+                )
             failed = [failure for failure in compared.failures if failure.failed]
             return check_gates(read_gates(gates, profile), [compared]), failed
         case RunReport():
@@ -82,8 +88,8 @@ def _results(
             report = pipeline.run(loaded)
         case _:
             raise UsageError(
-                "results: {kind} is none; pass a config file, a result folder, "
-                "a RunReport, a Comparison or an Evaluation",
+                "results: {kind} is none; pass a config file, a result folder, or what "
+                "pipeline.run, compare or evaluate returned",
                 kind=type(results).__name__,
             )
     report = report if gates is None else report.with_gates(gates)

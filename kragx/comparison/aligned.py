@@ -234,12 +234,14 @@ class Aligned:
         bounds, shifts = self._sure(names, values, ends), self._doubts(names, values)
         # What must not be found has exact limits.
         n_open = np.array([self.columns[key].n_open for key in keys])
-        ends, bounds = (
+        confidence = self.settings.confidence
+        ends, exact = (
             with_exact_limits(
-                limits, values, kinds, n_open, shift, self.settings.confidence, weights=self.weights
+                limits, values, kinds, n_open, shifts, confidence, weights=self.weights
             )
-            for limits, shift in ((ends, shifts), (bounds, 0 * shifts))
+            for limits in (ends, bounds - shifts)
         )
+        bounds = np.where([kind == "score" for kind in kinds], bounds, exact)
         # Where the queries' values do not make a metric's number, their interval is none of it.
         is_mean = [metric in self.tested for metric, _ in keys]
         limits = to_jsonable(np.where(is_mean, np.concatenate([ends, bounds]), np.nan).T)

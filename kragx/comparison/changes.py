@@ -228,7 +228,8 @@ def changes(
 ) -> tuple[Change, ...]:
     """Set each retriever of `new` against the same one of `old`, matcher by matcher.
 
-    Under each matcher the first metric's tests of all retrievers are one family; all else another.
+    Under each matcher the tests of all retrievers by the first metric of `new` are one family; all
+    else another.
 
     Args:
         old: the earlier results.
@@ -246,7 +247,7 @@ def changes(
     for before, after in _pairs(old, new, retrievers):
         labels = (EARLIER, NOW) if before.name == after.name else (before.name, after.name)
         pair = [
-            replace(side, name=label, match=after.match)
+            replace(side, name=label, match=after.match).with_first(after.means)
             for side, label in zip((before, after), labels)
         ]
         options["baseline"] = labels[0]

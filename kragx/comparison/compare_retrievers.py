@@ -27,6 +27,7 @@ from kragx.comparison.threshold_study import orders_near
 from kragx.data import GoldDataset, read_dataset
 from kragx.evaluation.evaluation import EvaluationsLike, as_evaluations
 from kragx.ground.errors import UsageError, nearest
+from kragx.ground.printing import joined
 from kragx.metrics import MetricLike, name_among, parse_all
 
 
@@ -290,9 +291,11 @@ def _metrics(scores: Sequence[RetrieverScores], named: Sequence[str] | None) -> 
             )
     metrics = _shared_metrics(scores) if named is None else list(dict.fromkeys(named))
     if named is None and not metrics:
+        computed = (joined(": ", [score.name, ", ".join(score.means)]) for score in scores)
         raise UsageError(
-            "the evaluations have no metric in common; compute the same metrics for each, for "
-            "example with .with_metrics([...])"
+            "the evaluations have no metric in common ({computed}); compute the same for each: "
+            "'metrics' of the config, or .with_metrics([...])",
+            computed=joined("; ", computed),
         )
     return metrics
 
@@ -337,9 +340,10 @@ def best_first(
 ) -> tuple[Comparison, ...]:
     """Compare the retrievers of several results, matcher by matcher, the best one first.
 
-    By the first metric that all have. The baseline is the best one, so that each other one is set
-    against it; who that is was picked by its values, and so every two retrievers are in the family
-    that p is corrected over. A name that several results have is followed by that of the result.
+    By the first metric that all have, as the last result has them. The baseline is the best one, so
+    that each other one is set against it; who that is was picked by its values, and so every two
+    retrievers are in the family that p is corrected over. A name that several results have is
+    followed by that of the result.
 
     Args:
         results: two at least.
@@ -351,17 +355,18 @@ def best_first(
         UsageError: no result has a retriever of a name, no matcher is in several results, or they
             cannot be compared.
     """
-    scores = _named(results, retrievers)
+    metrics = results[-1].scores[0].means
+    scores = [score.with_first(metrics) for score in _named(results, retrievers)]
     if all(len({score.match for score in result.scores}) == 1 for result in results):
         # Of one matcher each they correspond, whatever it is called.
         scores = [replace(score, match=scores[0].match) for score in scores]
     datasets = (result.dataset for result in results if result.dataset is not None)
     options["dataset"] = next(datasets, None)
-    drafts = []
-    for group in map(_ordered, by_match(scores)):
-        if len(group) > 1:
-            options["baseline"] = group[0].name
-            drafts.append(ComparisonDraft.of(group, settings, **options))
+    drafts = [
+        _from_the_best(ComparisonDraft.of(group, settings, **options))
+        for group in by_match(scores)
+        if len(group) > 1
+    ]
     if not drafts:
         raise UsageError("no matcher is in several results; run them with the same 'matchers'")
     return correct_together(drafts)
@@ -381,13 +386,18 @@ def _named(results: Sequence[Results], retrievers: Sequence[str]) -> list[Retrie
     ]
 
 
-def _ordered(scores: list[RetrieverScores]) -> list[RetrieverScores]:
-    """The best first, by the first metric that all have; whoever has no value last."""
-    metric = next(iter(_shared_metrics(scores)), None)
-    if metric is None or scores[0].better[metric] == "neither":
-        return scores
-    sign = -1.0 if scores[0].better[metric] == "higher" else 1.0
-    means = (score.means[metric] for score in scores)
+def _from_the_best(draft: ComparisonDraft) -> ComparisonDraft:
+    """The same with the best by what is compared first, as the baseline; no value is last."""
+    aligned, means, metric = draft.tests.aligned, draft.tests.whole, draft.tests.aligned.metrics[0]
+    if not aligned.retrievers or aligned.better[metric] == "neither":
+        return draft
+    sign = -1.0 if aligned.better[metric] == "higher" else 1.0
+
+    def place(name: str) -> float:
+        mean = means[name][metric]
+        return inf if mean is None else sign * mean
+
     # Sorting is stable, so equal ones stay in the order in which they were named.
-    places = [inf if mean is None else sign * mean for mean in means]
-    return [scores[row] for row in sorted(range(len(scores)), key=places.__getitem__)]
+    names = tuple(sorted(aligned.retrievers, key=place))
+    aligned = replace(aligned, retrievers=names, baseline=names[0])
+    return replace(draft, tests=replace(draft.tests, aligned=aligned))

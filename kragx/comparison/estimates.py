@@ -131,7 +131,8 @@ class Estimate:
     @property
     def ends(self) -> str:
         """Its interval, or why there is none; empty for a run's own number."""
-        return ends_text(self.low, self.high, self.n if self.is_mean else 0, exact=self.exact)
+        n = self.n if self.is_mean else 0
+        return ends_text(self.low, self.high, n, self.effective, exact=self.exact)
 
     @property
     def text(self) -> str:
@@ -200,8 +201,8 @@ class Difference:
     def ends(self) -> str:
         """Its interval, or why there is none; empty where nothing was tested."""
         # With 0 nothing is said of why there is no interval, as nothing was tested.
-        n = self.n if self.effective is None else max(1, round(self.effective))
-        return ends_text(self.low, self.high, 0 if self.p is None else n, plus=True)
+        n = 0 if self.p is None else self.n
+        return ends_text(self.low, self.high, n, self.effective, plus=True)
 
     @property
     def text(self) -> str:
@@ -283,6 +284,14 @@ class Leader:
     also_plain: ClassVar[tuple[str, ...]] = ("tied", "decided", "marks")
 
     @property
+    def behind(self) -> tuple[Difference, ...]:
+        """The differences from those that are better, over the queries where both have a value.
+
+        A mean is over all queries of its own, of which the other may have no value for some.
+        """
+        return tuple(difference for difference in self.differences if difference.verdict == "worse")
+
+    @property
     def ties(self) -> tuple[Difference, ...]:
         """The differences that are not decided; of a run's own number those that are 0."""
         return tuple(
@@ -300,19 +309,20 @@ class Leader:
     @property
     def decided(self) -> bool:
         """Whether the data says that `best` is better than every other."""
-        return self.tested and bool(self.differences) and not self.tied
+        return self.tested and bool(self.differences) and not self.ties and not self.behind
 
     @property
     def marks(self) -> Mapping[str, Mark]:
         """What stands beside a retriever's mean: ``★``, ``=``, ``≈`` or nothing.
 
-        ``★`` is better than every other; ``=`` has the best value, but it is a tie, with all that
-        have ``≈``. None is marked where all have the same value, or of a run's own number, as that
-        is not tested.
+        ``★`` is better than every other; ``=`` has the best value, but is not told to be better
+        than those that have ``≈``. None is marked where all have the same value, or of a run's own
+        number, as that is not tested.
         """
         if not self.tested or len(self.shared) > len(self.differences):
             return {}
-        ties: dict[str, Mark] = dict.fromkeys(self.tied, "≈")
+        rivals = (difference.against for difference in self.ties + self.behind)
+        ties: dict[str, Mark] = dict.fromkeys(rivals, "≈")
         return {self.best: "★"} if self.decided else {**ties, **dict.fromkeys(self.shared, "=")}
 
     def against(self, retriever: str) -> Difference:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from types import NoneType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -138,6 +138,11 @@ class RetrieverScores:
         values = np.stack([self.values[metric] for metric in metrics], axis=1)
         rows = rows_of(query_ids, self.query_ids)
         return values if rows is None else values[rows]
+
+    def with_first(self, metrics: Iterable[str]) -> Self:
+        """The same with some metrics before the others, as the first one is what is asked."""
+        names = dict.fromkeys([*metrics, *self.means])
+        return replace(self, means={name: self.means[name] for name in names if name in self.means})
 
     @property
     def n_failed(self) -> int:

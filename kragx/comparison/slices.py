@@ -133,7 +133,7 @@ def _present(queries: Sequence[Query]) -> list[str]:
                 for name in _PLAIN
                 if getattr(query, name) not in (None, ()) and (name != "turn" or query.history)
             ),
-            *(f"metadata.{name}" for name in query.metadata),
+            *(f"metadata.{name}" for name, value in query.metadata.items() if value is not None),
         )
     )
     return [name for name, _ in counts.most_common()]
@@ -233,5 +233,6 @@ class Tables:
             return ()
 
         # And neither by metrics nor by what became of a question.
-        present = [name for name in names if name == "query_type" or name.startswith("metadata.")]
+        groups = [name for name in names if name == "query_type" or name.startswith("metadata.")]
+        present = [name for name in groups if self._whole[name].null_count < len(self._whole)]
         return by_field(fields, values_of, lambda: present)

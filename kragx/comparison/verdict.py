@@ -120,7 +120,7 @@ def _between(comparison: Comparison, leader: Leader) -> Recommendation:
         text = joined(" ", [_use(comparison, best, rival), *map(_opposed, opposite.values())])
         return Recommendation("winner", text, True, values)
     texts = [_undecided(leader, rival, best.text)]
-    beaten = [difference for difference in leader.differences if difference.decided]
+    beaten = [difference for difference in leader.differences if difference.verdict == "better"]
     if leader.tested and beaten:
         texts += [
             message(
@@ -132,7 +132,7 @@ def _between(comparison: Comparison, leader: Leader) -> Recommendation:
                 difference=beaten[0].text,
             )
         ]
-    if leader.tested:
+    if leader.tested and not leader.behind:
         n_needed, many_more = needed_queries(comparison, rival)
         values["queries_needed"], values["queries_needed_at_most"] = n_needed
         values["many_more"] = many_more
@@ -203,7 +203,7 @@ def _opposite(comparison: Comparison, leader: Leader) -> dict[str, list[Differen
     for metric, rival in comparison.overall.leaders.items():
         is_time = "second" in definition_of(metric).unit
         for difference in () if is_time or metric == leader.metric else rival.differences:
-            if difference.against == leader.best and difference.decided:
+            if difference.against == leader.best and difference.verdict == "better":
                 opposite.setdefault(rival.best, []).append(difference)
     return opposite
 
@@ -229,7 +229,7 @@ def every(comparison: Comparison) -> str:
 
 
 def _undecided(leader: Leader, rival: Difference, best: str) -> str:
-    if leader.ties and all(tie.never_differs for tie in leader.ties):
+    if leader.ties and not leader.behind and all(tie.never_differs for tie in leader.ties):
         return message(
             "{names} have the same value for every query in {metric}, {value} on average; the data "
             "does not say which is best.",
@@ -242,6 +242,8 @@ def _undecided(leader: Leader, rival: Difference, best: str) -> str:
     reason = message(
         "it is a run's own number, which is not tested"
         if not leader.tested
+        else "{rival} is better on the {n:,} queries where both have a value: the {difference}"
+        if leader.behind
         else "cannot be told from each other"
         if not ties
         else "cannot be told from {ties}: the {difference}"
@@ -249,6 +251,7 @@ def _undecided(leader: Leader, rival: Difference, best: str) -> str:
         else "cannot be told from {ties}; to {rival} the {difference}",
         ties=listed(ties) if ties else "",
         rival=rival.against,
+        n=rival.n,
         difference=rival.text,
     )
     return message(
@@ -324,13 +327,13 @@ def _two_digits(n: int) -> int:
 
 
 def nearest_rival(comparison: Comparison, leader: Leader) -> Difference:
-    """The leader against the one that comes next: tied ones first, but for those that are equal."""
+    """The leader against the one that comes next: who is better first, then ties that differ."""
     means, metric = comparison.overall.means, leader.metric
     top = min if comparison.better[metric] == "lower" else max
     # Who is the same for every query is no rival: nothing would ever decide between them.
     rivals = [tie for tie in leader.ties if not tie.never_differs]
     # A leader is only compared with those that have a value.
     return top(
-        rivals or leader.ties or leader.differences,
+        leader.behind or rivals or leader.ties or leader.differences,
         key=lambda difference: means[difference.against][metric].value or 0.0,
     )

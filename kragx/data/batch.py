@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat, starmap
-from operator import attrgetter
 from types import NoneType
 from typing import Any
 
@@ -29,7 +28,6 @@ from kragx.data.gold import Query, query_hash
 from kragx.data.lists import Bools, Floats, Lists, interned_texts
 from kragx.data.runs import Retrieved, Status, status_of
 from kragx.data.searches import Search, Stage
-from kragx.data.text import not_a_text
 from kragx.data.weights import INCLUSION, WEIGHT, weights_said
 from kragx.ground.errors import DataError
 
@@ -225,13 +223,14 @@ class BatchBuilder:
         for name, unsaid in _MORE.items():
             if (value := getattr(query, name)) != unsaid:
                 more[name] = value
-        documents = () if answer is None or answer.error is not None else answer.documents
-        for text in map(_TEXT, (*query.gold, *documents)):  # before any of them is added
-            if text is not None and not isinstance(text, str):
-                raise not_a_text(text).within(path=f"query {query.id!r}")
         golds, docs = self._entries()
-        golds.add(query.gold)
-        docs.add(documents)
+        try:
+            golds.add(query.gold)
+            docs.add(() if answer is None or answer.error is not None else answer.documents)
+        except DataError as error:
+            for entries in (golds, docs):
+                entries.cut(len(self._rows))
+            raise error.within(path=f"query {query.id!r}") from None
         self._rows.append((line, query.id, query.text, more, answer))
 
     def add_record(
@@ -322,7 +321,6 @@ class BatchBuilder:
 
 
 _MOST_NEW = 1 << 23
-_TEXT = attrgetter("text")
 _TEXTS = ("query_id", "query", "query_type")
 _PLAIN = frozenset((*_TEXTS, "gold", "retrieved", "seconds", "metadata"))
 

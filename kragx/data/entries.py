@@ -235,6 +235,13 @@ class EntriesBuilder:
                 values = interned_texts().numbers(values)
             self._columns[name] += values
 
+    def cut(self, n: int) -> None:
+        """Leave the first n lists, whatever was added of others."""
+        n_entries = sum(self._n[:n])
+        del self._n[n:]
+        for column in self._columns.values():
+            del column[n_entries:]
+
     def entries(self, n: Sequence[int] | None = None) -> Entries:
         """What was added; `n` is how many entries each question has, where that is not its list."""
         numbers = np.array(self._columns["text"], np.int64)

@@ -19,6 +19,7 @@ from kragx.data.documents import (
     as_doc,
     clean_each,
     clean_fields,
+    clean_metadata,
     clean_number,
     clean_text,
     named,
@@ -474,7 +475,12 @@ def as_golds(items: object, repair: SurrogateRepair, place: str) -> tuple[Gold, 
     return clean_each(items, partial(as_gold, repair=repair), f"{place}, gold")
 
 
-_GOLD_FIELDS = dict.fromkeys(("id", *TEXT_FIELDS, "grade", "alternatives", "metadata")).keys()
+_PLACE = ("source", "start", "end", "share")
+"""Where a gold item stands in its source, and how much of a text it is; kept in its metadata."""
+
+_GOLD_FIELDS = dict.fromkeys(
+    ("id", *TEXT_FIELDS, "grade", *_PLACE, "alternatives", "metadata")
+).keys()
 
 
 def as_gold(value: object, repair: SurrogateRepair, strings: bool = True) -> Gold:
@@ -492,6 +498,8 @@ def as_gold(value: object, repair: SurrogateRepair, strings: bool = True) -> Gol
         return Gold(id=doc.id, text=doc.text, metadata=doc.metadata)
     if not value.keys().isdisjoint(("doc", "pages")):
         value = page_gold(value)
+    if place := {name: value[name] for name in _PLACE if name in value}:
+        value = _with_metadata(value, place)
     doc_id, text, metadata = clean_fields(value, _GOLD_FIELDS, repair, strings)
     grade = clean_number(value.get("grade"), "grade")
     alternatives = value.get("alternatives")
@@ -507,6 +515,16 @@ def as_gold(value: object, repair: SurrogateRepair, strings: bool = True) -> Gol
     if gold.id is None and gold.text is None and not gold.alternatives:
         raise DataError("a gold item needs 'id', 'text' or 'alternatives'; this one has none")
     return gold
+
+
+def _with_metadata(value: Mapping[str, Any], place: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A gold item with its place in the source in its metadata, where kragx keeps it."""
+    about = clean_metadata(value.get("metadata"))
+    for name in place.keys() & about.keys():
+        if about[name] != place[name]:
+            raise DataError("metadata says {value}", field=name, value=shorten(about[name]))
+    rest = {name: entry for name, entry in value.items() if name not in place}
+    return {**rest, "metadata": {**about, **place}}
 
 
 def _alternatives(values: object, repair: SurrogateRepair, strings: bool) -> tuple[Doc, ...]:

@@ -11,6 +11,8 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple, Self
 
+from kragx.data.tokens import common_runs
+
 PARTICLES = (
     "에게서는|으로부터|에서는|에게는|까지는|부터는|이라는|이라고|으로는|인가요|인지요|일까요|입니까|"
     "합니까|됩니까|했나요|되나요|하나요|나요|까요|니까|습니다|입니다|합니다|됩니다|세요|해요|이에요|예요|네요|"
@@ -52,13 +54,10 @@ def spaced_alike(some: Sequence[str], partners: Sequence[str]) -> tuple[list[str
     Compounds are written together or apart (``손해배상청구권``, ``손해 배상 청구권``); so written
     they are the same words. No number is cut.
     """
-    from rapidfuzz.distance import LCSseq
-
     words_of = {text: _Words.of(text) for text in dict.fromkeys((*some, *partners))}
     spaced = []
     for text, partner in zip(map(words_of.__getitem__, some), map(words_of.__getitem__, partners)):
-        blocks = LCSseq.opcodes(text.letters, partner.letters).as_matching_blocks()
-        runs = [(run.a, run.b, run.size) for run in blocks if run.size > 1]
+        runs = common_runs(text.letters, partner.letters)
         mirrored = [(in_partner, in_text, size) for in_text, in_partner, size in runs]
         spaced.append((text.spaced_as(partner, runs), partner.spaced_as(text, mirrored)))
     return [pair[0] for pair in spaced], [pair[1] for pair in spaced]
@@ -114,5 +113,5 @@ class _Words(NamedTuple):
 
     def inner(self, first: int, last: int) -> list[int]:
         """The words that begin with some letters, but for the first word of the text."""
-        begins = self.begins[:-1]
-        return begins[bisect_left(begins, first) : bisect_right(begins, last)]
+        begins, n = self.begins, max(0, len(self.begins) - 1)
+        return begins[bisect_left(begins, first, 0, n) : bisect_right(begins, last, 0, n)]

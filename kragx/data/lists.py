@@ -14,6 +14,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kragx.data.text import not_a_text
+
 Ints = NDArray[np.int64]
 """An array of whole numbers."""
 Floats = NDArray[np.float64]
@@ -99,10 +101,20 @@ class InternedTexts:
         return is_full
 
     def numbers(self, texts: Iterable[str | None]) -> list[int]:
-        """The number of each text; -1 for none."""
+        """The number of each text; -1 for none.
+
+        Raises:
+            DataError: one is no text; then none of them is known.
+        """
         numbers = [*map(self._number_of, texts)]
         if n_new := len(self._numbers) - 1 - len(self.texts):
             new: list[Any] = [*islice(reversed(self._numbers), n_new)][::-1]
+            for value in new if {*map(type, new)} != {str} else ():
+                if not isinstance(value, str):
+                    for text in new:
+                        del self._numbers[text]
+                    self._numbers.default_factory = count(len(self.texts)).__next__
+                    raise not_a_text(value)
             self.n_characters += sum(map(len, new))
             self.texts += new
         return numbers

@@ -272,7 +272,7 @@ class Run(Shown):
         return cls(results, name=name, n_replaced_surrogates=repair.surrogates)
 
 
-RUNS_OR_REPEAT = (
+RUNS_OR_REPEAT = message(
     "each run asks for answers, whose times count; it cannot ask again for times alone besides"
 )
 """Why nobody is asked `runs` times and in each of them to `repeat` a question."""

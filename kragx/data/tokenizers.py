@@ -131,7 +131,7 @@ def without_hanja(text: str) -> str:
     # A search costs many times what looking for a bracket does, and most texts have none.
     if text.isascii() or not ("(" in text or "（" in text or "[" in text):
         return text
-    return _HANJA.sub("", text)
+    return _HANJA.sub("", unicodedata.normalize("NFC", text))
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 import itertools
 import re
 from array import array
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -251,6 +252,54 @@ class TokenCorpus:
     def letters(self, tokens: Tokens) -> str:
         """The tokens as one text, with nothing between them."""
         return "".join(map(self.words.__getitem__, tokens.tolist()))
+
+
+# Texts with more pairs of places than that are cut where they say the same: a bit each, 32 MB.
+_MOST_PLACES = 1 << 28
+_ANCHOR, _ANCHORS_APART = 16, 64
+
+
+def common_runs(one: str | Sequence[int], other: str | Sequence[int]) -> list[tuple[int, int, int]]:
+    """Where two texts laid side by side go on alike, by letters or by tokens.
+
+    Returns:
+        Of each two or more in a row of their longest common subsequence where they begin in the one
+        and in the other, and how many they are.
+    """
+    from rapidfuzz.distance import LCSseq
+
+    ends = len(one), len(other)
+    anchors = _anchors(one, other) if len(one) * len(other) > _MOST_PLACES else []
+    runs: list[tuple[int, int, int]] = []
+    for (a, b), (a_end, b_end) in itertools.pairwise([(0, 0), *anchors, ends]):
+        if (a_end - a) * (b_end - b) <= _MOST_PLACES:  # else they have little in common
+            blocks = LCSseq.opcodes(one[a:a_end], other[b:b_end]).as_matching_blocks()
+            runs += [(a + run.a, b + run.b, run.size) for run in blocks if run.size > 1]
+    return runs
+
+
+def _anchors(one: str | Sequence[int], other: str | Sequence[int]) -> list[tuple[int, int]]:
+    """Places in order where two texts say what either says only once."""
+    grams, places = [], []
+    for text in (one, other):
+        codes = codes_of(text) if isinstance(text, str) else np.array(text, np.uint64)
+        every = hashed(codes, _ANCHOR)[: 1 - _ANCHOR]
+        gram, place, times = np.unique(every, return_index=True, return_counts=True)
+        grams.append(gram[times == 1])
+        places.append(place[times == 1])
+    _, *rows = np.intersect1d(grams[0], grams[1], assume_unique=True, return_indices=True)
+    of_one, of_other = (place[row] for place, row in zip(places, rows))
+    order = np.argsort(of_one)[::_ANCHORS_APART]
+    # The longest row of those that rise in both: of each length the one with the least end.
+    ends, tails = list[int](), list[Any]()
+    for pair in zip(of_one[order].tolist(), of_other[order].tolist()):
+        n = bisect_left(ends, pair[1])
+        ends[n : n + 1], tails[n : n + 1] = [pair[1]], [(pair, tails[n - 1] if n else None)]
+    anchors, tail = list[tuple[int, int]](), tails[-1] if tails else None
+    while tail:
+        anchor, tail = tail
+        anchors.append(anchor)
+    return anchors[::-1]
 
 
 # What is worked on at once: enough that numpy's calls take no time beside the work, few enough for

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from functools import cache
 
-RULES = 3
+RULES = 4
 """The version of the rules of this module; it goes up whenever some text gets other tokens."""
 
 # What stays within a word though it is no letter; control characters stand for it until the
@@ -26,6 +26,7 @@ _DECIMALCOMMA = re.compile(r"\d+,\d{1,2}|0,\d+|\d{1,3}(?:\.\d{3})+,\d+")
 _ARABIC = {0x66B: ".", 0x66C: ","}
 _KEPT = {"\x01": ".", "\x02": "+", "\x03": "#"}
 _RESTORE = str.maketrans(_KEPT)
+_NO_SIGNS = str.maketrans(dict.fromkeys(_KEPT, " "))
 
 _WORD = re.compile(r"[^\W_]+")
 _WORD_KEEPING = re.compile(r"[\w\x01-\x03]+")
@@ -70,9 +71,15 @@ def words(text: str, *, casefold: bool = True, is_split: bool = True) -> list[st
     folded = unicodedata.normalize("NFKC", text)
     if casefold:
         folded = folded.casefold()
+    patterns: list[re.Pattern[str]] = []
+    if _BEYOND.search(folded):
+        ignored, *patterns = _patterns(_ASTRAL.search(folded) is not None)
+        # Before numbers are read, as it may stand within one. Case folding, and leaving a joiner
+        # out, may bring a letter and its mark together.
+        folded = unicodedata.normalize("NFKC", ignored.sub("", folded))
     marked = _keep_marks(folded)
-    if _BEYOND.search(marked):
-        tokens = _of_every_script(marked, is_split)
+    if patterns:
+        tokens = patterns[not is_split].findall(marked.replace("_", " "))
     elif marked is folded:
         return _WORD.findall(marked)
     else:
@@ -89,6 +96,10 @@ def unspaced(token: str) -> bool:
 
 def _keep_marks(text: str) -> str:
     """The text with what stays within words in place of what would cut them; itself, if nothing."""
+    if (
+        "\x01" in text or "\x02" in text or "\x03" in text
+    ):  # signs that PDF files have no letter for
+        text = text.translate(_NO_SIGNS)
     if _COMMA.search(text):
         text = _NUMBER.sub(_number, text)
     if _POINT.search(text):
@@ -109,13 +120,6 @@ def _number(number: re.Match[str]) -> str:
     elif _DECIMALCOMMA.fullmatch(digits):  # 3,5 or 1.234,5, as much of Europe writes
         digits = digits.replace(".", "").replace(",", ".")
     return digits.replace(".", "\x01")
-
-
-def _of_every_script(text: str, is_split: bool) -> list[str]:
-    ignored, character_or_word, word = _patterns(_ASTRAL.search(text) is not None)
-    # Case folding, and leaving a joiner out, may bring a letter and its mark together.
-    text = unicodedata.normalize("NFKC", ignored.sub("", text))
-    return (character_or_word if is_split else word).findall(text.replace("_", " "))
 
 
 @cache

@@ -320,7 +320,7 @@ class Asking(AnswerPaths):
     on_error: Literal["record", "stop"] = "record"
     warmup: Annotated[int, whole(0)] = 0
     repeat: Annotated[int, whole(1)] = 1
-    runs: Annotated[int, whole(1)] = 1
+    runs: Annotated[int, whole(1, 1000)] = 1
     callbacks: Sequence[Any] = ()
     input: Annotated[Mapping[str, str] | None, optional(texts_by_name)] = None
     stages: bool = False

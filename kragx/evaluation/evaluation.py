@@ -53,7 +53,7 @@ from kragx.metrics.match_table import by_id
 from kragx.metrics.runs import mean_of, over_runs
 from kragx.metrics.search_table import Basis, SearchTable
 from kragx.metrics.threshold import matches
-from kragx.metrics.weights import counting
+from kragx.metrics.weights import counting, effective_n
 
 if TYPE_CHECKING:
     import pandas
@@ -443,7 +443,8 @@ class Evaluation(Result):
             low, high = self.intervals[str(scores.spec)] or (None, None)
             n = scores.n_scored if scores.is_mean or scores.ratio is not None else 0
             exact = scores.spec.metric.interval != "score"
-            ends[str(scores.spec)] = ends_text(low, high, n, exact=exact)
+            effective = effective_n(self.weights, ~np.isnan(scores.values))
+            ends[str(scores.spec)] = ends_text(low, high, n, effective, exact=exact)
         return ends
 
     def mean_cell(self, metric: str) -> str:
@@ -524,7 +525,7 @@ def as_evaluations(evaluations: EvaluationsLike) -> list[Evaluation]:
     several: Iterable[object] = [evaluations]
     if isinstance(evaluations, Mapping):
         names, several = map(str, evaluations), evaluations.values()
-    elif isinstance(evaluations, Iterable) and not isinstance(evaluations, Evaluation):
+    elif isinstance(evaluations, Iterable) and not isinstance(evaluations, (Evaluation, str)):
         several = evaluations
     listed = list[Evaluation]()
     for name, evaluation in zip(names, several):

@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain, islice
@@ -418,9 +418,10 @@ def _serve(connection: Connection, function: bytes) -> None:
     os.environ["OMP_NUM_THREADS"] = "1"  # a core each: read as numpy and pyarrow are imported
     os.dup2(2, 1)  # what code prints is no result
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    while True:
-        value = work_on(function, connection.recv_bytes())
-        connection.send_bytes(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+    with suppress(EOFError, OSError):  # whoever has started this has gone
+        while True:
+            value = work_on(function, connection.recv_bytes())
+            connection.send_bytes(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
 
 
 def _end_with_parent() -> None:

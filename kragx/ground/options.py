@@ -10,8 +10,16 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
-from kragx.ground.errors import KragxError, UsageError, inside, near, nearest, shorten
-from kragx.ground.messages import joined, message
+from kragx.ground.errors import (
+    KragxError,
+    UsageError,
+    check_whole,
+    inside,
+    near,
+    nearest,
+    shorten,
+)
+from kragx.ground.messages import joined, message, sentence
 
 Made = TypeVar("Made")
 Read = Callable[[Any], Any]
@@ -100,7 +108,7 @@ def made_of(
     # What lacks a field that it needs says nothing of the others.
     if not any(is_needed(field) and name not in right for name, field in by_name.items()):
         try:
-            made = kind(**right)
+            made = kind(**{by_name[name].name: option for name, option in right.items()})
         except KragxError as error:
             errors += mistakes_of(error)
     if errors:
@@ -217,7 +225,8 @@ class OneOf:
 
     def __call__(self, value: Any) -> Any:
         """The value, if it is one of them."""
-        if value not in (valid := self.names() if callable(self.names) else self.names):
+        # A list, as what cannot be hashed may be looked for.
+        if value not in (valid := [*(self.names() if callable(self.names) else self.names)]):
             raise UsageError(
                 "unknown value {value!r}; {hint}",
                 value=value,
@@ -232,37 +241,40 @@ def one_of(*valid: str | None) -> Read:
 
 
 def fitting(fits: Callable[[Any], bool], problem: str) -> Read:
-    """Values that fit; `problem` says what is wrong with others, ``{!r}`` in it which it is."""
+    """Values that fit; `problem` says what is wrong with others, ``{value!r}`` in it which it is.
+
+    It stands in the catalogues, as a message does.
+    """
 
     def read(value: Any) -> Any:
         if fits(value):
             return value
-        raise UsageError(problem.format(value))
+        raise UsageError(sentence(problem, {"value": value}))
 
     return read
 
 
-def whole(lowest: int, highest: int | None = None) -> Read:
-    """Whole numbers from `lowest` on, or to `highest`."""
-    range_text = f"of at least {lowest}" if highest is None else f"from {lowest} to {highest}"
-    return fitting(
-        lambda value: (
-            isinstance(value, int)
-            and not isinstance(value, bool)
-            and lowest <= value
-            and (highest is None or value <= highest)
-        ),
-        f"{{!r}} is not a whole number {range_text}",
-    )
+MOST = 999_999_999
+"""Of what is counted or done again, where nothing else is said."""
 
 
-def number(fits: Callable[[float], bool], name: str) -> Read:
-    """Numbers that fit; `name` says which: ``number above 0``."""
+def whole(lowest: int, highest: int = MOST) -> Read:
+    """Whole numbers from `lowest` to `highest`."""
+
+    def read(value: Any) -> Any:
+        check_whole("", value, lowest, highest=highest)
+        return value
+
+    return read
+
+
+def number(fits: Callable[[float], bool], problem: str) -> Read:
+    """Numbers that fit; `problem` as of `fitting`."""
     return fitting(
         lambda value: (
             isinstance(value, (int, float)) and not isinstance(value, bool) and fits(value)
         ),
-        f"{{!r}} is not a {name}",
+        problem,
     )
 
 
@@ -271,7 +283,7 @@ def is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-a_bool: Read = fitting(lambda value: isinstance(value, bool), "{!r} is neither true nor false")
+a_bool: Read = fitting(lambda value: isinstance(value, bool), "{value!r} is neither true nor false")
 
 
 def a_text(value: Any) -> Any:
@@ -328,8 +340,10 @@ def a_path(value: Any) -> Any:
     return value
 
 
-above_zero: Read = number(lambda value: value > 0, "number above 0")
-some_seconds: Read = number(lambda value: 0 < value < float("inf"), "number of seconds above 0")
+above_zero: Read = number(lambda value: value > 0, "{value!r} is not a number above 0")
+some_seconds: Read = number(
+    lambda value: 0 < value < float("inf"), "{value!r} is not a number of seconds above 0"
+)
 
 
 def optional(read: Read) -> Read:

@@ -345,7 +345,7 @@ def check_arguments(factory: Any, args: Mapping[str, Any], path: str) -> None:
                 "{place}: unknown argument {name!r}; {hint}",
                 place=path,
                 name=name,
-                hint=nearest(name, dict.fromkeys([*parameters, *fields])),
+                hint=nearest(str(name), dict.fromkeys([*parameters, *fields])),
             )
     try:
         if not fields:

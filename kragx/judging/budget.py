@@ -20,8 +20,8 @@ from kragx.judging.judgement_counts import Spent
 
 Per = Literal["run", "total"]
 # Neither NaN nor infinity: nothing is ever more than these.
-_amount = number(lambda value: 0 <= value < 1e300, "number of at least 0")
-_share = number(lambda value: 0 <= value <= 1, "share from 0 to 1")
+_amount = number(lambda value: 0 <= value < 1e300, "{value!r} is not a number of at least 0")
+_share = number(lambda value: 0 <= value <= 1, "{value!r} is not a share from 0 to 1")
 
 _ASSUMED_OUTPUT = 4096  # tokens of an answer, where the client has no limit
 _ADDED = 512  # tokens of a chat template, and of what providers say to the model about a schema

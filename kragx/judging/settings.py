@@ -87,8 +87,12 @@ class JudgeSettings:
     rpm: Annotated[float | None, optional(above_zero)] = None
     timeout: Annotated[float, above_zero] = 60.0
     attempts: Annotated[int, whole(1)] = 5
-    patience: Annotated[float, number(lambda value: value >= 0, "number of at least 0")] = 600.0
-    max_missing: Annotated[float, number(lambda share: 0 <= share <= 1, "share from 0 to 1")] = 0.0
+    patience: Annotated[
+        float, number(lambda value: value >= 0, "{value!r} is not a number of at least 0")
+    ] = 600.0
+    max_missing: Annotated[
+        float, number(lambda share: 0 <= share <= 1, "{value!r} is not a share from 0 to 1")
+    ] = 0.0
     budget: Annotated[Any, read_budget] = None
     prices: Annotated[Any, read_prices] = None
     currency: str = "USD"

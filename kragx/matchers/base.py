@@ -48,8 +48,9 @@ def check_threshold(value: object) -> float:
     raise UsageError(
         "{value!r} is out of range",
         field="threshold",
-        remedy="give a number above 0 and at most 1",
+        remedy="give a number above 0 and at most {top:g}",
         value=value,
+        top=1,
     )
 
 

@@ -42,7 +42,7 @@ class Step:
         reject: below it a pair is none; None if this step rules nothing out.
 
     Raises:
-        UsageError: a limit is no number above 0, or accept is below reject.
+        UsageError: a limit is no score that the matcher gives, or accept is below reject.
     """
 
     matcher: BaseMatcher
@@ -58,6 +58,16 @@ class Step:
                 accept=self.accept,
                 reject=self.reject,
             )
+        top = float("inf") if self.matcher.inner else self.matcher.top or 1
+        for field, limit in (("accept", self.accept), ("reject", self.reject)):
+            if limit is not None and limit > top:  # every pair would be left to the dear ones
+                raise UsageError(
+                    "{value!r} is out of range",
+                    field=field,
+                    remedy="give a number above 0 and at most {top:g}",
+                    value=limit,
+                    top=top,
+                )
 
 
 @dataclass(frozen=True)

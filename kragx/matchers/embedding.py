@@ -248,10 +248,11 @@ class EmbeddingMatcher(TextsMatcher):
 
     def compare(self, docs: Lists, golds: Lists) -> Floats:
         """Cosines of unit vectors, in [0, 1]."""
+        # A product of matrices has other last bits for other numbers of texts.
         cosines = [
-            (self._units(texts) @ self._units(of_query).T).ravel()
-            for texts, of_query in zip(docs, golds)
-            if texts and of_query
+            np.transpose([(units * unit).sum(axis=1) for unit in self._units(of_query)]).ravel()
+            for units, of_query in zip(map(self._units, docs), golds)
+            if len(units) and of_query
         ]
         scores: Floats = np.clip(np.concatenate([*cosines, np.empty(0)]), 0, 1)
         doc, gold = of_pairs(docs.n_texts, golds.n_texts)

@@ -25,7 +25,9 @@ from kragx.metrics import Bools, Ints
 
 IdKey = Annotated[
     str | None,
-    optional(fitting(is_text, "{!r} is not a metadata key or path such as 'metadata.parent_id'")),
+    optional(
+        fitting(is_text, "{value!r} is not a metadata key or path such as 'metadata.parent_id'")
+    ),
 ]
 ALIKE = "n_queries_ids_alike"
 """Counts questions with gold and retrieved ids that differ only by white space or Unicode form."""

@@ -304,6 +304,9 @@ def _is_cut(doc: str, gold: str, start: int, end: int) -> bool:
 QUERIES = 100
 """How many queries are looked at; of each one pair is compared."""
 
+_FIRST = 20
+"""Of a query with more documents or gold texts so many are searched for that pair."""
+
 GAP, GAP_HANGUL = 0.1, 0.055
 """How far the median score by words may lie below that by characters. Measured by
 examples/broken_texts.py: whole texts have .01 in Korean (with Markdown .03) and .04 in English, and
@@ -362,12 +365,13 @@ def _gap(
     docs: list[str], golds: list[str], scores: Floats, corpus: TokenCorpus
 ) -> tuple[float, str] | None:
     """The gap of the first gold text of a question that agrees with a document by characters."""
-    for column, gold in enumerate(golds if docs else ()):
+    for column, gold in enumerate(golds[:_FIRST] if docs else ()):
         if len(gold) < _LEAST_RUNS:
             continue
         best = int(scores[:, column].argmax())
         # Without spaces between words they say nothing of which document it is.
-        rows = [best] if scores[best, column] >= _LEAST_BY_WORDS else range(len(docs))
+        is_sure = scores[best, column] >= _LEAST_BY_WORDS
+        rows = [best] if is_sure else range(min(len(docs), _FIRST))
         for row in rows:
             in_doc, in_gold = map(_runs, map(corpus.letters, corpus.of([docs[row], gold])))
             n_runs = min(in_doc.total(), in_gold.total())

@@ -20,7 +20,7 @@ from kragx.matchers.ids import first_keys
 from kragx.matchers.items import Diagnostic, Diagnostics, MatchItem, Target
 from kragx.metrics import Floats
 
-Key = Annotated[str, fitting(is_text, "{!r} is not a metadata key or path such as 'source'")]
+Key = Annotated[str, fitting(is_text, "{value!r} is not a metadata key or path such as 'source'")]
 Place = tuple[tuple[str, ...], Pages | None]
 """The parts of a document's path, and the pages; None for all or, of a document, for unknown."""
 

@@ -23,7 +23,7 @@ from kragx.data import TokenCorpus
 from kragx.data.korean import spaced_alike, stem
 from kragx.data.lists import Lists
 from kragx.data.tokenizers import without_hanja
-from kragx.data.tokens import pairs_at
+from kragx.data.tokens import common_runs, pairs_at
 from kragx.data.words import unspaced, words
 from kragx.matchers.items import Diagnostic, Diagnostics
 from kragx.matchers.vocabulary import Vocabulary
@@ -58,6 +58,10 @@ _DRIFT = 8
 _AT_END = 3
 """So many words beside what is shared are looked at where one of the texts ends."""
 
+_BETWEEN, _LONG = 100, 100
+"""So many words that are not the same stand face to face, and of one so many letters, as what is
+longer is other text, or no word."""
+
 # Or a tag that a chunk's end has cut.
 _SENTENCE_END = re.compile(
     r"[.!?。:;|<>&\]\n\\](?:(?<=[<>&\]\n])|(?<=\\)n|(?<=[.!?。:;|])[.!?。:;|]*(?:\s|$))"
@@ -70,7 +74,7 @@ _RESPELT_IN_GOLD, _RESPELT, _RESPELT_TOGETHER = 0.8, 0.5, 0.75
 _SHORT = 4  # letters of a word of which one may be misread
 
 # With its unit, or as an article (14일, 5kg, 제14조제2항).
-_NUMBER = re.compile(r"제?\d[\d.]*(?:[가-힣]+\d[\d.]*)*(?:[가-힣]*|\D{0,3})")
+_NUMBER = re.compile(r"제?\d[\d.]*(?:[가-힣]+\d[\d.]*)*\D{0,3}[가-힣]*")
 _OF_NUMBER = re.compile(r"\d[\d.]*[십백천만억조]*")
 _ROUND = str.maketrans(dict.fromkeys("035689", "0"))
 _SYLLABLES = re.compile("[가-힣]+")
@@ -221,27 +225,23 @@ class _Pair:
 
     def _differences(self, offset: int) -> Iterator[SiblingDifference | None]:
         """Between the runs that both have, before the first one and behind the last."""
-        from rapidfuzz.distance import LCSseq
-
         of_doc, of_gold = self._tokens
         start = max(0, -offset)
         end = min(len(of_gold), len(of_doc) - offset)
         gold_start, doc_start = max(0, start - _DRIFT), max(0, start + offset - _DRIFT)
         doc_tokens = of_doc[doc_start : end + offset + _DRIFT]
         gold_tokens = of_gold[gold_start : end + _DRIFT]
-        blocks = LCSseq.opcodes(doc_tokens, gold_tokens).as_matching_blocks()
-        runs = [run for run in blocks if run.size > 1]
+        runs = common_runs(doc_tokens, gold_tokens)
         if not runs:
             return
         doc, gold = self._words_of(doc_tokens), self._words_of(gold_tokens)
-        for before, after in pairwise(runs):
-            doc_end, gold_end = before.a + before.size, before.b + before.size
-            yield self._between(doc[doc_end : after.a], gold[gold_end : after.b])
-        first, last = runs[0], runs[-1]
+        for (in_doc, in_gold, size), (doc_next, gold_next, _) in pairwise(runs):
+            yield self._between(doc[in_doc + size : doc_next], gold[in_gold + size : gold_next])
+        (doc_first, gold_first, _), (doc_last, gold_last, size) = runs[0], runs[-1]
         # A heading that a pipeline put before a chunk stands before the midst of the gold.
-        if not doc_start + first.a <= _AT_END < gold_start + first.b:
-            yield self._at_end(doc[: first.a], gold[: first.b], doc[first.a], -1)
-        doc_end, gold_end = last.a + last.size, last.b + last.size
+        if not doc_start + doc_first <= _AT_END < gold_start + gold_first:
+            yield self._at_end(doc[:doc_first], gold[:gold_first], doc[doc_first], -1)
+        doc_end, gold_end = doc_last + size, gold_last + size
         yield self._at_end(doc[doc_end:], gold[gold_end:], doc[doc_end - 1], 1)
 
     def _at_end(
@@ -271,8 +271,9 @@ class _Pair:
 
     def _between(self, doc: Sequence[str], gold: Sequence[str]) -> SiblingDifference | None:
         """What stands in either text beside the same words."""
-        in_doc = [word for word in doc if word not in gold]
-        in_gold = [word for word in gold if word not in doc]
+        of_doc, of_gold = {*doc}, {*gold}
+        in_doc = [word for word in doc if word not in of_gold][:_BETWEEN]
+        in_gold = [word for word in gold if word not in of_doc][:_BETWEEN]
         if not in_doc or not in_gold or "".join(in_doc) == "".join(in_gold):
             return None
         word = self._number(in_doc, in_gold)
@@ -313,11 +314,17 @@ class _Pair:
                     return word
                 is_forgiven = True
             elif (
-                _is_respelt("".join(doc), ["".join(gold)], _RESPELT_TOGETHER)
-                or _is_respelt(word, gold, _RESPELT)
-                # Letters much like these, as where a space was put in or lost.
-                or (len(word) > 1 and partial_ratio(*map(_in_letters, (word, letters))) >= 80)
-            ) or not (is_in_gold or self._vocabulary.is_in_docs(word)):
+                (
+                    _is_respelt("".join(doc), ["".join(gold)], _RESPELT_TOGETHER)
+                    or _is_respelt(word, gold, _RESPELT)
+                    # Letters much like these, as where a space was put in or lost.
+                    or (
+                        len(word) > 1
+                        and partial_ratio(*map(_in_letters, (word[:_LONG], letters))) >= 80
+                    )
+                )
+                or not (is_in_gold or self._vocabulary.is_in_docs(word))
+            ):
                 is_forgiven = True
             elif may_tell:
                 return word

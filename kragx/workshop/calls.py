@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from kragx.ground.errors import KragxError
 from kragx.workshop.state.records import Judgement, Question
@@ -21,7 +21,7 @@ _MOST_WORDS, _MOST_REFERENCE = 2000, 10_000
 _Answer = TypeVar("_Answer", bound=Callable[..., Any])
 
 
-def _mended(value: str) -> str:
+def _without_nul(value: str) -> str:
     """A text that every database holds: PostgreSQL has no place for NUL."""
     return value.replace("\x00", "\ufffd")
 
@@ -30,27 +30,29 @@ def _composed(value: str) -> str:
     return unicodedata.normalize("NFC", value)
 
 
-_MENDED = AfterValidator(_mended)
+_NO_NUL = AfterValidator(_without_nul)
 
 Uid = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 """The id of what is sent, made by the page: what is sent twice is stored once."""
 
-Id = Annotated[str, StringConstraints(min_length=1, max_length=MOST_ID), _MENDED]
-Words = Annotated[str, StringConstraints(max_length=_MOST_WORDS), _MENDED]
+Id = Annotated[str, StringConstraints(min_length=1, max_length=MOST_ID), _NO_NUL]
+Words = Annotated[str, StringConstraints(max_length=_MOST_WORDS), _NO_NUL]
 QuestionText = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=_MOST_WORDS), _MENDED
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=_MOST_WORDS),
+    _NO_NUL,
 ]
-Reference = Annotated[str, BeforeValidator(_mended), Field(max_length=_MOST_REFERENCE)]
+Reference = Annotated[str, StringConstraints(max_length=_MOST_REFERENCE), _NO_NUL]
 Name = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1, max_length=MOST_NAME),
-    _MENDED,
+    _NO_NUL,
     AfterValidator(_composed),  # a keyboard may send Hangul in parts, and a name is looked up
 ]
 Label = Annotated[
     str,
     StringConstraints(strip_whitespace=True, max_length=MOST_NAME),
-    _MENDED,
+    _NO_NUL,
     AfterValidator(lambda value: _composed(value) or None),
 ]
 
@@ -91,7 +93,7 @@ def _marking(call: ApiCall) -> Callable[[_Answer], _Answer]:
     return mark
 
 
-Plain = dict[str, Any]
+Json = dict[str, Any]
 """Values as JSON has them."""
 
 
@@ -138,14 +140,14 @@ class ClashError(Refusal):
     usual_status = 409
 
 
-def plain_judgement(judgement: Judgement, document: str | None = None) -> Plain:
+def judgement_json(judgement: Judgement, document: str | None = None) -> Json:
     """A judgement; its stretches only on the text that they were marked on, not on a copy's."""
     plain = {name: getattr(judgement, name) for name in ("uid", "kind", "grade", "note", "at")}
     is_shown = document in (None, judgement.document)
     return plain | {"spans": [list(span) for span in judgement.spans] if is_shown else []}
 
 
-def plain_question(question: Question) -> Plain:
+def question_json(question: Question) -> Json:
     """What everybody may know of a question."""
     names = ("uid", "text", "query_type", "difficulty", "answerable", "note")
     history = {"history": [*question.history]} if question.history else {}

@@ -1,13 +1,14 @@
 """A workshop at work: what its services share, and what goes on behind them."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from kragx.data import Doc, tokenizer
+from kragx.data import tokenizer
 from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.ground.errors import UsageError
-from kragx.workshop.calls import ClashError, Plain, UnknownError
+from kragx.workshop.calls import ClashError, Json, UnknownError
 from kragx.workshop.folder.folder import Documents, Workshop
 from kragx.workshop.pairs.candidates import CUT, LabellingPlan, conflicts
 from kragx.workshop.pairs.standing import Copies, check_fits
@@ -18,36 +19,8 @@ from kragx.workshop.queue.suggestions import Suggester, SuggestionSource
 from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.state import State
 
-
-class PassageIndex:
-    """Finds documents by words, in Korean and English alike, without a model: BM25.
-
-    Args:
-        docs: the corpus, by id.
-        first: what a document is shown as (`Copies.first`), so that of copies one is found.
-
-    Raises:
-        MissingExtraError: bm25s is not installed.
-    """
-
-    def __init__(
-        self,
-        docs: Mapping[str, Doc],
-        first: Callable[[str], str] = lambda doc_id: doc_id,
-    ) -> None:
-        from kragx.evaluation.retrievers import Bm25Index
-
-        self._shown = [doc_id for doc_id in docs if first(doc_id) == doc_id]
-        texts = [docs[doc_id].text or "" for doc_id in self._shown]
-        # By characters, so that a Korean word is found with whatever particle it has.
-        self._index = Bm25Index(texts, tokenizer("char"), "the workshop's search")
-
-    def best(self, words: str, k: int = 20) -> list[str]:
-        """The ids of the documents that share most with these words, best first.
-
-        Equals keep the corpus's order; nothing is found by words that stand nowhere, or by none.
-        """
-        return [self._shown[place] for place, _ in self._index.best(words, k)]
+if TYPE_CHECKING:
+    from kragx.evaluation.retrievers import Bm25Index
 
 
 class Desk:
@@ -89,7 +62,8 @@ class Desk:
         self.queue: Queue = Queue(state, self.documents, self.copies, plan)
         self.suggester: Suggester = Suggester(self.queue, sources, say)
         self.drafts: dict[str, NewQuestion] = {}
-        self._index: PassageIndex | None = None
+        self._shown = [doc_id for doc_id in self.documents if self.copies.first(doc_id) == doc_id]
+        self._index: Bm25Index | None = None
         self._index_lock = threading.Lock()
 
     def start(self) -> None:
@@ -98,17 +72,28 @@ class Desk:
         # is anybody to wait for it.
         content_words(next(iter(self.documents.values())).text or "")
         self.suggester.start()
-        start_daemon(self.index)  # so that the first to search need not wait
+        start_daemon(lambda: self.search(""))  # so that the first to search need not wait
 
-    def index(self) -> PassageIndex:
-        """What finds documents by words, made when it is first asked for."""
+    def search(self, words: str, k: int = 20) -> list[str]:
+        """The ids of the documents that share most with these words, best first, by BM25.
+
+        In Korean and English alike, without a model. Of copies one is found. Equals keep the
+        corpus's order; nothing is found by words that stand nowhere, or by none.
+
+        Raises:
+            MissingExtraError: bm25s is not installed.
+        """
+        from kragx.evaluation.retrievers import Bm25Index
+
         # A lock of its own: a search while it is built waits, and people who judge do not.
         with self._index_lock:
             if self._index is None:
-                self._index = PassageIndex(self.documents, self.copies.first)
-            return self._index
+                texts = [self.documents[doc_id].text or "" for doc_id in self._shown]
+                # By characters, so that a Korean word is found with whatever particle it has.
+                self._index = Bm25Index(texts, tokenizer("char"), "the workshop's search")
+        return [self._shown[place] for place, _ in self._index.best(words, k)]
 
-    def document(self, document: str) -> Plain:
+    def document(self, document: str) -> Json:
         """A document as it is shown.
 
         Raises:
@@ -169,7 +154,7 @@ class Desk:
         if stored is None or replace(stored, at="", purpose="") != sent:
             raise ClashError("this uid is another judgement's", code="uid", field="uid")
 
-    def counts(self, person: Person) -> Plain:
+    def counts(self, person: Person) -> Json:
         """How far the set is, in numbers that everybody may know; for the owner some more."""
         self.queue.refresh()
         counts = {
@@ -188,7 +173,7 @@ class Desk:
         return len({(row.question, row.document) for row in rows if row.kind != "later"})
 
     @property
-    def decides(self) -> Plain:
+    def decides(self) -> Json:
         """How far the comparison of retrievers is, without their names."""
         return stopping_estimate(self.queue.pools.values(), len(self.queue.plan.retrievers))
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from kragx import evaluate
 from kragx.api.files import evaluate_files
 from kragx.evaluation.criteria import Criteria
 
@@ -68,3 +69,20 @@ def test_tokens_are_counted_of_all_files_or_of_none(tmp_path):
 
     assert tokens(*paths) == {"plain": None, "stated": 120, "silent": None}
     assert tokens(paths[0], paths[2]) == {"plain": 2, "silent": 5}
+
+
+def test_a_document_scores_alike_in_whichever_file_it_stands(tmp_path):
+    """What words are known is gathered of all files, as of one gold set with several runs."""
+    text = "The lease of {} ends on the first day of spring and is renewed by letter alone."
+    gold, other = {"text": text.format("Harrow")}, {"text": text.format("Kendal")}
+    more = [{"text": f"{place} has a Kendal in its name."} for place in ("Furness", "Down")]
+    lists = {"one": [other], "two": [other, *more]}
+    paths = [tmp_path / f"{name}.jsonl" for name in lists]
+    for path in paths:
+        row = {"query_id": "q1", "query": "?", "gold": [gold], "retrieved": lists[path.stem]}
+        path.write_text(json.dumps(row))
+    together = evaluate([[gold]], {name: [docs] for name, docs in lists.items()}, metrics="hits@1")
+    found = evaluate_files(list(map(str, paths)), Criteria.of(metrics="hits@1"))
+    assert [found[name].mean for name in lists] == [together[name].mean for name in lists]
+    # Kendal, which the other file alone makes known, is no misreading here, either.
+    assert [found["one"]["hits@1"], evaluate(paths[0], metrics="hits@1")["hits@1"]] == [0, 1]

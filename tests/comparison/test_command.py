@@ -214,6 +214,20 @@ def test_all_mistakes_of_the_new_keys_at_once(kragx, here, gold):
 
 
 @pytest.mark.integration
+def test_the_first_metric_is_that_of_the_present_run(run, kragx):
+    """What was first in earlier results, or in other folders, decides nothing now."""
+    first = "metrics=[recall@5, mrr@5]"
+    run("old")
+    now = run("new", "--set", first, "--earlier", "old")
+    assert "\nmine: recall@5: now against earlier: " in now.out
+    assert kragx("compare", "old", "new", "--format", "json").json()["changes"][0]["comparison"][
+        "metrics"
+    ] == ["recall@5", "mrr@5"]
+    run("old", folder="older")
+    (several,) = kragx("compare", "old", "older", "new", "--format", "json").json()["comparisons"]
+    assert several["metrics"] == ["recall@5", "mrr@5"]
+
+
 def test_earlier_results_gate(run):
     """A retriever that got worse than it was fails; one that got better passes."""
     run("old")

@@ -16,7 +16,8 @@ from kragx.comparison import (
     compare_by_matcher,
     compare_scores,
 )
-from kragx.comparison.scores import RetrieverScores
+from kragx.comparison.compare_retrievers import best_first
+from kragx.comparison.scores import Results, RetrieverScores
 from kragx.ground.printing import as_markdown
 from tests.thoroughness import all_cases, some
 
@@ -66,6 +67,44 @@ def test_the_best_is_alone_or_shares_its_place():
     assert (alone.best, alone.tied, alone.decided) == ("good", (), True)
     shared = compare([GOOD, nearly, BAD]).overall.leaders["mrr@10"]
     assert (shared.best, shared.tied, shared.decided) == ("good", ("nearly",), False)
+
+
+def test_a_better_mean_of_other_queries_makes_nobody_the_best():
+    """Who is told to be worse where both have a value is no winner, whatever its own mean."""
+    gold = [[Gold(text=f"gold {i}")] for i in range(40)]
+
+    def lists(name, *n_copies):
+        """How often the gold comes in the first 20 queries, then in the others."""
+        runs = [[f"gold {i} {j}" for j in range(n_copies[i >= 20])] for i in range(40)]
+        return evaluate(gold, runs, name=name, match="text", metrics=["redundancy@5", "recall@5"])
+
+    found = compare([lists("many", 3, 1), lists("few", 2, 0)])
+    leader, verdict = found.overall.leaders["redundancy@5"], found.recommendations[0]
+    assert found.overall.difference("redundancy@5", "few").verdict == "better"
+    assert (leader.best, leader.decided, leader.marks) == ("many", False, {"many": "=", "few": "≈"})
+    assert not verdict.supported
+    assert (
+        "many has the best value, 0.3333 [0.2358, 0.4475], but few is better on the 20 queries "
+        "where both have a value: the difference is +0.1667 (all alike)" in verdict.text
+    )
+    # In another metric's verdict it stands against nobody, either.
+    other = compare([lists("many", 3, 1), lists("few", 2, 0)], metrics=["recall@5", "redundancy@5"])
+    assert other.recommendations[0].text.startswith("Use many: in recall@5")
+    assert other.recommendations[0].values["opposite"] == []
+
+
+def test_the_best_of_several_results_is_that_of_what_is_compared():
+    """Who has the best mean over questions that the others lack is no baseline for them."""
+    own = [
+        evaluation(gold_set(30), "late", lambda i: 1 if i >= 10 else None),
+        evaluation(gold_set(30), "early", lambda i: 1 if i < 14 else None),
+        evaluation(gold_set(15), "few", lambda i: None),
+    ]
+    assert own[0]["mrr@10"] > own[1]["mrr@10"]
+    results = [Results(each.name, (RetrieverScores.of(each),), each.dataset) for each in own]
+    (found,) = best_first(results, Settings(resamples=100))
+    assert (found.n_queries, found.retrievers) == (15, ("early", "late", "few"))
+    assert found.baseline == found.best == "early"
 
 
 def test_three_queries_decide_nothing():
@@ -359,9 +398,10 @@ def test_whatever_evaluate_gave(tmp_path):
 @pytest.mark.parametrize("value", [None, 5, "run.jsonl", [["Seoul"]], {"one": [["Seoul"]]}])
 @pytest.mark.parametrize("call", [compare, sweep, partial(write_html, path="report.html")])
 def test_what_is_no_evaluation(call, value):
-    """It is quoted, with what is."""
-    with pytest.raises(UsageError, match="is no evaluation; pass what"):
+    """It is quoted, a text as a whole, with what is."""
+    with pytest.raises(UsageError, match="is no evaluation; pass what") as raised:
         call(value)
+    assert value != "run.jsonl" or "'run.jsonl' is no" in str(raised.value)
 
 
 @all_cases(
@@ -542,7 +582,7 @@ def test_metrics_that_not_all_have():
     found = compare([GOOD, more])
     assert found.metrics == ("mrr@10",)
     assert found.cautions == ("not compared, as not all have it: recall@10, ndcg@3",)
-    with pytest.raises(UsageError, match="no metric in common"):
+    with pytest.raises(UsageError, match=r"common \(good: mrr@10, recall@10; more: ndcg@3\); comp"):
         compare([GOOD, more.with_metrics(["ndcg@3"])])
 
 

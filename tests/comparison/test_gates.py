@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kragx import UsageError, compare
+from kragx.api.evaluations import Evaluations
 from kragx.app.pytest import assert_gates
 from kragx.comparison import (
     Change,
@@ -429,6 +430,10 @@ def test_assert_gates():
         "mrr@10 >= 0.8: half (id): 0.5000",
     ]
     assert_gates(RUNS[0], {"mrr@10": ">= 1"})
+    # As they were compared, whatever `compare` would make of them alone.
+    several = Evaluations.of(RUNS[1:], baseline="half")
+    (outcome,) = assert_gates(several, {"mrr@10": "no worse than baseline"})
+    assert (outcome.retriever, outcome.value) == ("fair", 0.25)
 
 
 @all_cases(
@@ -437,6 +442,7 @@ def test_assert_gates():
         (COMPARED, None, "a comparison has none"),
         (COMPARED, {}, "gates: none is given"),
         (RUNS[0], {"mrr@10": "good"}, "gates.mrr@10: 'good' is no condition"),
+        (Evaluations.of(RUNS), None, "a comparison has none"),
         (RUNS[0], {"mrr@5": ">= 1"}, "gates.mrr@5: mrr@5 is not computed"),
         (3, {"mrr@5": ">= 1"}, "results: int is none; pass a config file"),
     ],

@@ -28,11 +28,11 @@ DATASET = GoldDataset(
 )
 
 
-def evaluated(name: str, leaks: int, *, n_open: int = 0, could: int = N, metrics=("leak@2",)):
+def evaluated(name: str, leaks: int, *, n_open=0, could=N, metrics=("leak@2",), dataset=DATASET):
     """A retriever that leaks at rank 1 for the first questions, and is not known for the last."""
     run = Run({f"q{at}": Retrieved((Doc(f"d{at}"), Doc("x"))) for at in range(N)}, name=name)
     return leaking(
-        evaluate(DATASET, run, match="id", metrics=["recall@2"]),
+        evaluate(dataset, run, match="id", metrics=["recall@2"]),
         {f"q{at}": {1: "tenant"} for at in range(leaks)},
         metrics=metrics,
         could=[f"q{at}" for at in range(could)],
@@ -159,6 +159,17 @@ def test_a_gate_looks_at_the_upper_limit(n_open):
     passing, failing = check_gates(gates, [comparison])
     assert (passing.passed, failing.passed) == (True, False)
     assert passing.value == pytest.approx(limit)
+
+
+def test_what_is_not_known_is_sure_by_its_weight():
+    """Three open questions that are asked most are no surer to a gate than to the interval."""
+    queries = (replace(query, weight=1 + 9 * (at >= N - 3)) for at, query in enumerate(DATASET))
+    dataset = replace(DATASET, queries=tuple(queries))
+    for leaks, n_open in ((0, 0), (0, 3), (2, 3)):
+        comparison = compare([evaluated("one", leaks, n_open=n_open, dataset=dataset)])
+        mean = comparison.overall.means["one"]["leak@2"]
+        assert (mean.sure_low, mean.sure_high) == pytest.approx((mean.low, mean.high))
+    assert mean.sure_high > 30 / 87  # the share of the open ones, which may all leak
 
 
 def test_bounds_of_leaks_are_no_missing_judgements():

@@ -175,9 +175,10 @@ def test_one_field_needs_no_list():
     """A text is one field, and not its letters; where there is none at all the error says so."""
     pair = [evaluation(gold_set(10, kind=lambda i: "x"), name, lambda i: 1) for name in "ab"]
     assert compare(pair, slices="kind").fields == ("kind",)
-    bare = [evaluation(gold_set(10), name, lambda i: 1) for name in "ab"]
-    with pytest.raises(UsageError, match="of 'kind'; they have no field to slice by"):
-        compare(bare, slices="kind")
+    for dataset in (gold_set(10), gold_set(10, kind=lambda i: None)):
+        bare = [evaluation(dataset, name, lambda i: 1) for name in "ab"]
+        with pytest.raises(UsageError, match="of 'kind'; they have no field to slice by"):
+            compare(bare, slices="kind")
 
 
 def test_results_files_keep_no_gold_set(tmp_path):

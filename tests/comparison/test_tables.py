@@ -125,6 +125,10 @@ def test_bad_tables(evaluated, tmp_path):
         written(tmp_path / "b", evaluated[0], np.arange(30), per=30, drop=("recall@10",))
     with pytest.raises(UsageError, match=r"no query has a value of 'querytype'; .*query_type"):
         compare_scores([one], Settings(resamples=500), slices=["querytype"])
+    none = pyarrow.table({"query_id": ["q1"], "query_type": pyarrow.nulls(1, pyarrow.string())})
+    parquet.write_table(none, tmp_path / "none.parquet")
+    with pytest.raises(UsageError, match="of 'query_type'; they have no field to slice by"):
+        [*Tables((tmp_path / "none.parquet",)).sliced(["q1"], ["query_type"])]
     broken = tmp_path / "broken.parquet"
     broken.write_text("no Parquet")
     with pytest.raises(DataError, match="cannot be read as Parquet"):

@@ -347,6 +347,16 @@ def test_gates_are_passed_by_effective_questions():
     assert f"{needed:.0f} questions can" in undecidable(gate, 150, 0.95, effective)
 
 
+def test_one_question_that_counts_says_too_little():
+    """Where all others weigh nothing there are too few to tell, and no more are alike."""
+    dataset = weighted(gold_set(9), lambda i: 3 * (i == 4))
+    pair = [evaluation(dataset, name, lambda i: 1 + i % 4) for name in ("one", "other")]
+    found = compare(pair, resamples=100).overall
+    assert {mean.ends for mean in found.means["one"].values()} == {"too few to tell"}
+    assert {difference.ends for difference in found.differences} == {"too few to tell"}
+    assert {*pair[0].ends.values()} == {"too few to tell"}
+
+
 def test_what_moved_the_mean_most_comes_first():
     """Of questions that got worse by as much the one that is asked more often comes first."""
     dataset = weighted(gold_set(6), (1, 2, 9, 4, 1, 1).__getitem__)

@@ -187,6 +187,20 @@ def test_a_field_of_the_wrong_type_is_refused(
     assert message in str(caught.value)
 
 
+def test_where_gold_stands_in_its_source(tmp_path: Path) -> None:
+    """It may stand beside the text or in the metadata, which is where it is kept; never as two."""
+    place = {"source": "manual.md", "start": 3, "end": 9, "share": 0.5}
+    beside, within = ({"id": "a", **place}, {"id": "a", "metadata": {**place, "by": "kim"}})
+    path = written(
+        tmp_path, *({"query_id": f"q{n}", "gold": [g]} for n, g in enumerate((beside, within)))
+    )
+    golds = [query.gold[0].metadata for query in read_gold(path)]
+    assert golds == [place, {**place, "by": "kim"}]
+    path = written(tmp_path, {"query_id": "a", "gold": [{"start": 4, **within}]})
+    with pytest.raises(DataError, match=r":1: gold\[0\]\.start: metadata says 3$"):
+        read_gold(path)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

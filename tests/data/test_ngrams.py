@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import chain
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pytest
+import rapidfuzz.distance
 from hypothesis import given, strategies as st
 
 from kragx.data import TokenCorpus, UnicodeTokenizer, lists, tokens as module
 from kragx.data.lists import Lists
-from kragx.data.tokens import ngram_overlaps
+from kragx.data.tokens import common_runs, ngram_overlaps
 from tests.thoroughness import examples
 
 TEXT = st.lists(st.sampled_from("abcde강산"), max_size=7).map(" ".join)
@@ -94,3 +97,49 @@ def test_one_ngram_in_all_texts_is_met_in_parts() -> None:
     pairs = ngram_overlaps(texts, texts, 2, corpus)
     assert (pairs.shared == 1).all()
     assert pairs.shared.size == 1_210_000 > lists._MOST_AT_ONCE
+
+
+def changed(text: str, seed: int) -> str:
+    """A long text with every thirtieth letter or so another one, put in or left out."""
+    rng = random.Random(seed)
+    kinds = (lambda letter: "x", lambda letter: letter + "xy", lambda letter: "")
+    return "".join(
+        rng.choice(kinds)(letter) if rng.random() < 1 / 30 else letter for letter in text
+    )
+
+
+def places(runs: Sequence[tuple[int, int, int]]) -> set[tuple[int, int]]:
+    """The pairs of places in some runs."""
+    return {(a + step, b + step) for a, b, size in runs for step in range(size)}
+
+
+@pytest.mark.parametrize("of_tokens", [False, True])
+def test_long_texts_are_laid_side_by_side_in_pieces(of_tokens: bool) -> None:
+    """In pieces, long texts have the runs they have at once, and none is laid over all of them."""
+    rng = random.Random(3)
+    text = "".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=3_000))
+    one, other = text + "q" * 500, "w" * 900 + changed(text, 4)
+    texts: tuple[str | list[int], ...] = (one, other)
+    if of_tokens:
+        texts = [*map(ord, one)], [*map(ord, other)]
+    at_once, sizes = places(common_runs(*texts)), []
+    whole = rapidfuzz.distance.LCSseq.opcodes
+
+    def opcodes(one: Sequence[Hashable], other: Sequence[Hashable]) -> Any:
+        sizes.append(len(one) * len(other))
+        return whole(one, other)
+
+    most = 1 << 21
+    with (
+        patch.object(module, "_MOST_PLACES", most),
+        patch.object(rapidfuzz.distance.LCSseq, "opcodes", opcodes),
+    ):
+        in_pieces = places(common_runs(*texts))
+    assert max(sizes) <= most < len(one) * len(other)
+    assert len(at_once & in_pieces) > 0.98 * len(at_once | in_pieces)
+
+
+def test_long_texts_that_say_nothing_once_are_not_laid_side_by_side() -> None:
+    """Long texts that have nothing in common, or say nothing only once, have no runs."""
+    assert common_runs("a" * 40_000, "b" * 40_000) == []
+    assert common_runs("ab" * 20_000, "ab" * 20_001) == []

@@ -3,6 +3,7 @@
 import pytest
 
 from kragx import DataError, Doc, Gold, GoldDataset, Query, Retrieved, Run, UsageError, evaluate
+from kragx.data.lists import InternedTexts
 
 GOLD = ({"text": "the answer", "alternatives": ["an answer"]}, "1919", Doc(text="Seoul"))
 
@@ -49,6 +50,11 @@ def test_refused_text_leaves_nothing_behind():
     with pytest.raises(DataError, match=r"query 'q1': a text must be a string, not int \(5\)"):
         evaluate([Query("q1", gold=[Gold(text=5)])], {"q1": ["5"]})
     assert evaluate([["Seoul"]], [["Seoul"]], metrics=["mrr"])["mrr"] == 1
+    texts = InternedTexts()
+    texts.numbers(["a"])
+    with pytest.raises(DataError):
+        texts.numbers(["b", 5])
+    assert (texts.numbers(["b", "a"]), texts.texts) == ([1, 0], ["a", "b"])
 
 
 def test_cells_beyond_the_header():

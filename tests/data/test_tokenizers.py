@@ -28,8 +28,9 @@ def split_at_commas(text: str) -> list[str]:
     return text.split(",")
 
 
-UNICODE = f"3 (Unicode {unicodedata.unidata_version})"
+UNICODE = f"4 (Unicode {unicodedata.unidata_version})"
 NFD = unicodedata.normalize("NFD", "각각 다르다")
+HANJA = unicodedata.normalize("NFD", "원고(原告)는 항소했다")
 
 
 @all_cases(
@@ -49,6 +50,12 @@ NFD = unicodedata.normalize("NFD", "각각 다르다")
             "running districts at sea",
             ["run", "district", "at", "sea"],
         ),
+        # Signs that PDF files have for letters that they do not name are no words.
+        ("unicode", "\x01 first\x02second \x03", ["first", "second"]),
+        ("unicode", "가\x01나 3.5", ["가", "나", "3.5"]),
+        # What nobody sees stands within a number as within a word.
+        ("unicode", "9,0\u200b00 9,\u200b000 3\u2060.5 c\u200b++", ["9000", "9000", "3.5", "c++"]),
+        ("auto", HANJA, ["원고는", "항소했다"]),
         ("whitespace", " Seoul,\t서울!\n수도 ", ["Seoul,", "서울!", "수도"]),
         ("whitespace", NFD, ["각각", "다르다"]),
         ("whitespace", " \n", []),

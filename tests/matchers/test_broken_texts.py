@@ -14,7 +14,7 @@ import pytest
 
 from kragx import evaluate, match_pairs
 from kragx.data.tokenizers import CharTokenizer
-from kragx.matchers import MatchWarning
+from kragx.matchers import MatchWarning, overlap
 from tests.thoroughness import some
 
 BROKEN = {"method": "overlap", "tokenizer": {"name": "char", "n": 3, "spaces": "ignored"}}
@@ -112,6 +112,17 @@ def test_whole_texts(n):
         warnings.filterwarnings("error", "texts look broken")
         assert evaluate([[gold]] * n, [[gold]] * n)["recall@10"] == 1.0
         evaluate([["archive garden"]] * 20, [["archivegarden"]] * 20)
+
+
+def test_a_question_of_many_texts(monkeypatch):
+    """Of a question with hundreds of gold texts and documents a few are looked at."""
+    asked = []
+    read = overlap._runs
+    monkeypatch.setattr(overlap, "_runs", lambda letters: asked.append(letters) or read(letters))
+    golds = [" ".join(f"{word}{number}" for word in WORDS) for number in range(100)]
+    docs = [" ".join(f"{number}{word[::-1]}" for word in WORDS) for number in range(100)]
+    assert [*match_pairs([golds], [docs])]
+    assert 0 < len(asked) <= 2 * 20 * 20
 
 
 def test_short_gold_with_markup():

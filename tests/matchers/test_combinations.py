@@ -323,6 +323,8 @@ def test_nested_combinations_work_from_a_config(tmp_path: Path, monkeypatch: pyt
             "{cascade: [{method: embedding, reject: 0.2}, text]}",
             "cascade[0].embeddings: none are named",
         ),
+        # Nothing is ever accepted, so that a judge is paid for every pair.
+        ("{cascade: [{method: overlap, accept: 80}, text]}", "cascade[0].accept: 80.0 is out of"),
         ("{method: embedding, threshold: 0.5}", "match.embeddings: none are named"),
         (
             "{method: embedding, embeddings: 'examples.ngram_embeddings:NgramEmbeddings'}",

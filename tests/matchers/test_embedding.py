@@ -102,6 +102,16 @@ def test_scores_are_those_of_scikit_learn(embeddings: Embeddings):
     assert found.max() <= 1
 
 
+def test_a_score_is_the_same_wherever_it_is_asked_for():
+    """To the last bit: it depends on no other text, nor on their order (a threshold may be it)."""
+    texts = [f"text {number}" for number in range(40)]
+    chosen = EmbeddingMatcher(DeterministicFakeEmbedding(size=301), 0.5)
+    together = scored(chosen, texts, texts[:7])
+    assert (scored(chosen, texts[::-1], texts[6::-1])[::-1, ::-1] == together).all()
+    alone = [[scored(chosen, [doc], [gold])[0, 0] for gold in texts[:7]] for doc in texts]
+    assert (np.array(alone) == together).all()
+
+
 @examples(60)
 @given(st.lists(st.text(min_size=2, max_size=12), min_size=1, max_size=6, unique=True))
 def test_equal_texts_score_exactly_one(texts: list[str]):

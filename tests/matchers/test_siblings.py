@@ -12,6 +12,7 @@ from statistics import fmean
 from typing import Any
 
 import pytest
+import rapidfuzz.fuzz
 from hypothesis import given, strategies as st
 
 from kragx import compare, evaluate, explain, match_pairs, matcher
@@ -370,3 +371,43 @@ def test_templates_misread() -> None:
         clean = evaluate([[gold] for gold in golds], [[gold] for gold in golds])
     assert clean["mrr@10"] == 1.0
     assert compare([clean]) is not None
+
+
+def test_a_number_with_a_unit_and_particles_is_a_number() -> None:
+    """10kg까지의 is another number than 5kg까지의, however many texts have the latter."""
+    policy = "배송을 받은 고객이 상품을 돌려보내면 회사는 최대 {}까지의 택배비를 함께 부담합니다"
+    others = [
+        f"{name} 창고는 무게가 5kg까지의 짐을 받는다" for name in ("강남", "서초", "마포", "종로")
+    ]
+    golds = [[text] for text in (policy.format("5kg"), policy.format("10kg"), *others)]
+    small, large, *_ = match_pairs(golds, [golds[1] + golds[0]] * 2 + [[]] * len(others))
+    assert small["matched"] == [[False], [True]]
+    assert large["matched"] == [[True], [False]]
+
+
+def test_what_stands_between_the_same_words_may_be_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chapters, and a picture in letters, are not laid word by word beside all of the others."""
+    asked: list[int] = []
+    ratio = rapidfuzz.fuzz.partial_ratio
+
+    def counting(word: str, letters: str) -> float:
+        asked.append(len(word))
+        return ratio(word, letters)
+
+    monkeypatch.setattr(rapidfuzz.fuzz, "partial_ratio", counting)
+    draw = random.Random(1)
+
+    def text(n: int) -> list[str]:
+        return ["".join(draw.choices("abcdefghijklmnop", k=5)) for _ in range(n)]
+
+    def with_chapter(chapter: list[str]) -> str:
+        return " ".join([*head, *chapter, *tail])
+
+    head, tail = text(400), text(400)
+    for chapters in ([text(600), text(600)], [["".join(text(400))], ["".join(text(400))]]):
+        gold, doc = map(with_chapter, chapters)
+        asked.clear()
+        (pair, _) = match_pairs([[gold], [" ".join(text(30))]], [[doc], []])
+        assert pair["matched"] == [[True]]
+        assert 0 < len(asked) <= 300
+        assert max(asked) <= 100

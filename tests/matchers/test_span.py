@@ -191,7 +191,7 @@ def test_texts_without_tokens():
     ("options", "hint"),
     [
         ({"of": "chunks"}, "'chunk'"),
-        ({"run": 1}, "whole number from 2"),
+        ({"run": 1}, "whole number of at least 2"),
         ({"threshold": 0}, "above 0"),
         ({"bridge": 1}, "match.bridge"),
         ({"share": 0.5}, "match.share"),

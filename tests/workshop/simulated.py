@@ -9,7 +9,7 @@ import numpy as np
 from kragx.data import Doc
 from kragx.workshop.pairs.candidates import LabellingPlan, asking_uid
 from kragx.workshop.pairs.standing import Copies
-from kragx.workshop.queue.queue import JudgingTurn, Queue, stopping_estimate
+from kragx.workshop.queue.queue import Queue, stopping_estimate
 from kragx.workshop.state.records import Judgement, Question, StoredRecord, SuggestedDocument
 from kragx.workshop.state.state import State
 
@@ -92,8 +92,8 @@ def judged(
     def next_pair() -> tuple[str, str] | None:
         if by_chance:
             return next(map(tuple, pairs), None)
-        turn = queue.next_pair("p")
-        return (turn.question, turn.document) if isinstance(turn, JudgingTurn) else None
+        pair = queue.next_pair("p")
+        return pair if isinstance(pair, tuple) else None
 
     for count, pair in enumerate(iter(next_pair, None), start=1):
         said = {"question": pair[0], "document": pair[1], "person": "p"}

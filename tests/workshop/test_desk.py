@@ -108,10 +108,7 @@ def test_a_mark_and_what_takes_it_back(desk, people):
 
     assert mark(one, "tenant", "남의 것") == {"why": "tenant", "note": "남의 것"}
     assert len(state.marked[one.uid]) == 1
-    turn = desk.queue.turn
-    assert (
-        services.judging.shown(desk, turn(owner.uid, "q1", "refund"), owner)["pair"]["mark"] is None
-    )
+    assert services.judging.shown(desk, ("q1", "refund"), owner)["pair"]["mark"] is None
     assert mark(owner, "stale") == {"why": "stale", "note": ""}
     assert mark(one, None) is None
     assert state.mark(("q1", "refund"), owner.uid).why == "stale"
@@ -166,12 +163,9 @@ def test_evidence_stands_only_on_the_text_that_it_was_marked_on(tmp_path):
             assert of_each[name]["evidence"] == [texts[document][start_:end]]
             is_own = texts[document] == marked
             assert of_each[name]["spans"] == ([[start_, end]] if is_own else [])
-        mine = {own: desk.queue.turn(own, "q1", "long").mine for own in (one.uid, other.uid)}
+        mine = {own: desk.queue.mine(own, ("q1", "long")) for own in (one.uid, other.uid)}
         assert [row.document for row in mine.values()] == ["short", "long"]
-        shown = [
-            services.judging.shown(desk, desk.queue.turn(own.uid, "q1", "long"), own)
-            for own in (one, other)
-        ]
+        shown = [services.judging.shown(desk, ("q1", "long"), own) for own in (one, other)]
         assert [own["pair"]["mine"]["spans"] for own in shown] == [[], [[0, 5]]]
 
 

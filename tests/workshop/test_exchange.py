@@ -207,6 +207,18 @@ def test_nothing_is_lost_on_the_way_back(records, rng):
         assert folded(by_sheet) == folded(first)
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_a_packed_export_is_read_again(opened, tmp_path, form):
+    """A name that ends with .gz is that of a gzip file, both ways."""
+    state = opened("a", JIMIN, WHEN, said("j1", 1))
+    file = tmp_path / f"out.{form}.gz"
+    export_file(ExportSource(state, DOCS, GRADES), form, file)
+    assert file.read_bytes().startswith(b"\x1f\x8b")
+    other = opened("b")
+    back(other, file)
+    assert folded(other) == folded(state)
+
+
 def test_a_sheet_is_filled_in(opened, tmp_path):
     """Changed rows become new judgements of the same person, those without uid of who is named.
 
@@ -303,6 +315,25 @@ def test_wrong_rows_are_all_said_and_nothing_is_imported(opened, tmp_path):
     ):
         assert words in text
     assert list(state.store.after({})) == before
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "problem"),
+    [
+        ("forbidden", '[{"role": "user"}]', "unknown field"),
+        ("gold", '[{"text": 5}]', "a text must be a string"),
+        ("inclusion", "0", "above 0 and at most 1"),
+        ("weight", "-1", "weight"),
+    ],
+)
+def test_what_no_gold_set_could_hold_does_not_come_in(opened, tmp_path, column, cell, problem):
+    """It would end every release from then on, as nothing is ever removed."""
+    state = opened("a", JIMIN, WHEN)
+    sheet, _ = out(state, "csv", tmp_path)
+    edited(sheet, lambda rows: rows[1].update({column: cell}))
+    with pytest.raises(DataError, match=f"row 3.*{problem}"):
+        back(state, sheet)
+    assert state.questions["q1"] == WHEN
 
 
 def test_what_a_spreadsheet_makes_of_ids_does_no_harm(opened, tmp_path):

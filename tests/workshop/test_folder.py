@@ -98,7 +98,7 @@ def test_a_gold_set_comes_in_whole(tmp_path):
     }
     folder = tmp_path / "shop"
     made = start(folder, corpus=corpus, gold=written(tmp_path / "g.jsonl", [record]))
-    assert (made.questions, made.judgements) == (1, 3)
+    assert (made.questions, made.judgements, made.absent) == (1, 3, "")
     with opened(folder) as desk:
         question = desk.state.questions["q/1"]
         (person,) = desk.state.people.values()
@@ -114,6 +114,16 @@ def test_a_gold_set_comes_in_whole(tmp_path):
     )
     assert question.sources == ("refund",)
     assert question.metadata == {"facts": ["7일"], "expected_doc_types": ["faq"]}
+
+
+def test_gold_that_the_corpus_lacks_is_said(tmp_path):
+    """Ids that no document has, and no text beside them, are found by nobody: how many, which."""
+    corpus = written(tmp_path / "c.jsonl", ({"id": k, "text": t} for k, t in CORPUS.items()))
+    gold = [{"id": "refund:0-3"}, {"id": "gone"}, {"id": "gone too", "text": "its text"}]
+    record = {"query_id": "q", "query": "환불은?", "gold": gold}
+    made = start(tmp_path / "shop", corpus=corpus, gold=written(tmp_path / "g.jsonl", [record]))
+    assert "1 id has no text and is not in the corpus" in made.absent
+    assert "'gone' (query 'q', gold 2)" in str(made)
 
 
 def test_questions_come_in_without_grades(tmp_path):

@@ -164,6 +164,27 @@ def test_the_workshop_over_the_old_corpus_refuses_it(tmp_path, moved):
         taken(tmp_path / "w", moved[1])
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"query_id": 1},
+        {"gold": {"text": None}},
+        {"gold": {"text": ["a"]}},
+        {"gold": []},
+        {"candidates": [{"id": ["n1"], "share": 1}]},
+        {"candidates": [{"id": "n1", "share": 10**400}]},
+        {"candidates": [{"id": "n1", "share": float("nan")}]},
+        {"candidates": "n1"},
+    ],
+)
+def test_a_line_of_another_kind_is_refused(shop, tmp_path, moved, changes):
+    """Whatever stands in a field: the file's line is named, and nothing comes in."""
+    line = json.loads(moved[1].read_text("utf-8").splitlines()[0])
+    file = written(tmp_path / "odd.unsure.jsonl", [line | changes])
+    with pytest.raises(DataError, match=r"odd.unsure.jsonl:(line )?1"):
+        taken(shop, file)
+
+
 @pytest.mark.integration
 def test_a_gold_set_comes_once(shop, moved):
     """The moved set's questions are there since the workshop was made, and do not come again."""

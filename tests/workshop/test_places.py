@@ -5,7 +5,7 @@ import pytest
 from kragx.data import Doc, GoldDataset, as_corpus
 from kragx.workshop.folder.folder import Documents
 from kragx.workshop.folder.places import place_of
-from kragx.workshop.folder.starting import incoming
+from kragx.workshop.folder.starting import records_of_gold
 from kragx.workshop.pairs.standing import Copies
 from kragx.workshop.releases.contents import ready
 from kragx.workshop.state.records import Judgement, Person, Question
@@ -75,7 +75,7 @@ def test_a_release_says_where_gold_stands(tmp_path, chunk, place):
         state.add([person, question, said])
         (query,) = ready(state, documents, Copies(documents), 3).queries
     assert query.gold[0].metadata == place
-    read = incoming(GoldDataset((query,)), person, documents, 3)
+    read = records_of_gold(GoldDataset((query,)), person, documents, 3)
     (again,) = (record for record in read if isinstance(record, Judgement))
     assert (again.document, again.spans) == (chunk.id, ())
 
@@ -92,6 +92,6 @@ def test_evidence_comes_back_from_a_release(tmp_path, document):
         (query,) = ready(state, DOCUMENTS, Copies(DOCUMENTS), 3).queries
     (gold,) = query.gold
     assert (gold.text, gold.metadata) == ("이틀", {"source": "faq", "start": 44, "end": 46})
-    read = incoming(GoldDataset((query,)), person, DOCUMENTS, 3)
+    read = records_of_gold(GoldDataset((query,)), person, DOCUMENTS, 3)
     (again,) = (record for record in read if isinstance(record, Judgement))
     assert (again.document, again.grade, again.spans) == (document, 3, ((4, 6),))

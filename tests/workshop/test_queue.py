@@ -10,9 +10,9 @@ import pytest
 from kragx.data import Doc
 from kragx.workshop.pairs.candidates import LabellingPlan, asking_uid
 from kragx.workshop.pairs.standing import Copies
-from kragx.workshop.queue.queue import JudgingTurn, Queue, stopping_estimate
+from kragx.workshop.queue.queue import Queue, stopping_estimate
 from kragx.workshop.state.records import Judgement, Person, Question, SuggestedDocument, now
-from kragx.workshop.state.state import State
+from kragx.workshop.state.state import Pair, State
 from kragx.workshop.state.store import RecordStore
 
 PLAN = LabellingPlan(3, {"one": "1", "other": "2"}, twice=0.0)
@@ -52,28 +52,20 @@ def opened(
     return Queue(state, docs, Copies(docs), plan)
 
 
-def say(queue: Queue, person: str, turn: JudgingTurn, grade: int | None, **fields: object) -> None:
+def say(queue: Queue, person: str, pair: Pair, grade: int | None, **fields: object) -> None:
     """Judge what was shown; no grade puts it off."""
     kind = "later" if grade is None else "grade"
-    said = {"question": turn.question, "document": turn.document, "person": person}
+    said = {"question": pair[0], "document": pair[1], "person": person}
     queue.state.add([Judgement(kind=kind, grade=grade, **said, **fields)])
 
 
-def all_turns(
-    queue: Queue, person: str, grade: int | None = 0, most: int = 1000
-) -> list[JudgingTurn]:
+def all_turns(queue: Queue, person: str, grade: int | None = 0, most: int = 1000) -> list[Pair]:
     """Judge until there is nothing more."""
     turns = []
-    while isinstance(turn := queue.next_pair(person), JudgingTurn) and len(turns) < most:
+    while isinstance(turn := queue.next_pair(person), tuple) and len(turns) < most:
         say(queue, person, turn, grade)
         turns.append(turn)
     return turns
-
-
-def pair(turn: object) -> tuple[str, str]:
-    """What is shown."""
-    assert isinstance(turn, JudgingTurn)
-    return turn.question, turn.document
 
 
 def outcome(queue: Queue) -> object:
@@ -85,7 +77,7 @@ def test_what_moves_the_difference_comes_first(state):
     """Where both agree nothing can move, the first rank moves more than the third, five a turn."""
     plan = LabellingPlan(5, PLAN.retrievers, twice=0.0)
     queue = opened(state, {"q": ["abcd", "xbcd"], "p": ["abcde", "abcdf"]}, plan)
-    pairs = [pair(turn) for turn in all_turns(queue, "p")]
+    pairs = all_turns(queue, "p")
     assert set(pairs[:2]) == {("q", "a"), ("q", "x")}
     assert {question for question, _ in pairs[:5]} == {"q"}
     assert set(pairs[5:7]) == {("p", "e"), ("p", "f")}
@@ -96,7 +88,7 @@ def test_no_question_is_left_without_its_answer(state):
     """What all have first moves nothing, but comes before what hardly moves anything."""
     plan = LabellingPlan(10, PLAN.retrievers, twice=0.0)
     queue = opened(state, {"q": ["abcdefghij", "abcdefghji"], "p": ["ab", "ab"]}, plan)
-    shown = [pair(turn) for turn in all_turns(queue, "p", 2, most=6)]
+    shown = all_turns(queue, "p", 2, most=6)
     assert {question for question, _ in shown[:3]} == {"p", "q"}
     queue.refresh()
     assert all(pool.has_relevant for pool in queue.pools.values())
@@ -105,34 +97,34 @@ def test_no_question_is_left_without_its_answer(state):
 def test_the_same_again_until_it_is_judged(state):
     """A reload shows the same pair; what the page has before it already is not given again."""
     queue = opened(state, {"q": ["abc", "cba"]})
-    first = pair(queue.next_pair("p"))
-    assert pair(queue.next_pair("p")) == first
-    second = pair(queue.next_pair("p", besides=[first]))
+    first = queue.next_pair("p")
+    assert queue.next_pair("p") == first
+    second = queue.next_pair("p", besides=[first])
     assert second != first
-    say(queue, "p", JudgingTurn(*first), 1)
-    assert pair(queue.next_pair("p")) == second
+    say(queue, "p", first, 1)
+    assert queue.next_pair("p") == second
 
 
 def test_nobody_is_shown_what_another_is_looking_at(state):
     """Two people at once get different pairs, and the second gets one that was let go."""
     queue = opened(state, {"q": ["ab", "ba"]})
-    one, other = pair(queue.next_pair("p")), pair(queue.next_pair("r"))
+    one, other = queue.next_pair("p"), queue.next_pair("r")
     assert {one, other} == {("q", "a"), ("q", "b")}
     assert queue.next_pair("s") == "with others"
     for leases in queue._leases.values():
         leases.update(dict.fromkeys(leases, 0.0))  # ten minutes later
-    assert isinstance(queue.next_pair("s"), JudgingTurn)
+    assert isinstance(queue.next_pair("s"), tuple)
 
 
 def test_who_leaves_gives_back_what_they_were_shown(state):
     """At once, not after ten minutes; what all have judged is not said to be with somebody."""
     queue = opened(state, {"q": ["a", "a"]})
-    assert pair(queue.next_pair("p")) == ("q", "a")
+    assert queue.next_pair("p") == ("q", "a")
     assert queue.next_pair("r") == "with others"
     queue.leave("p")
     queue.leave("nobody")
-    assert pair(queue.next_pair("r")) == ("q", "a")
-    say(queue, "r", JudgingTurn("q", "a"), 1)
+    assert queue.next_pair("r") == ("q", "a")
+    say(queue, "r", ("q", "a"), 1)
     assert queue.next_pair("p") == "all judged"
 
 
@@ -144,8 +136,8 @@ def test_orders_of_people_differ_and_each_is_shown_all(state):
     docs = {f"d{n}": Doc(f"d{n}", f"text {n}") for n in range(12)}
     state.add([SuggestedDocument(question="q", document=name, origin="source") for name in docs])
     queue = Queue(state, docs, Copies(docs), plan)
-    first = [pair(turn) for turn in all_turns(queue, "p")]
-    second = [pair(turn) for turn in all_turns(queue, "r")]
+    first = all_turns(queue, "p")
+    second = all_turns(queue, "r")
     assert sorted(first) == sorted(second)
     assert first != second
     assert first != sorted(first)
@@ -160,8 +152,8 @@ def test_only_a_share_is_judged_twice(state):
     people = {"p": [], "r": []}
     for _ in range(160):
         for person, pairs in people.items():
-            if isinstance(turn := queue.next_pair(person), JudgingTurn):
-                pairs.append(pair(turn))
+            if isinstance(turn := queue.next_pair(person), tuple):
+                pairs.append(turn)
                 say(queue, person, turn, 0)
     times = Counter(Counter(people["p"] + people["r"]).values())
     assert all(len(pairs) == len(set(pairs)) for pairs in people.values())
@@ -180,10 +172,10 @@ def test_later_comes_last(state):
     say(queue, "p", others[0], 1)
     others.append(queue.next_pair("p"))
     say(queue, "p", others[1], 1)
-    assert pair(late) not in map(pair, others)
+    assert late not in others
     again = queue.next_pair("p")
-    assert pair(again) == pair(late)
-    assert again.mine.kind == "later"
+    assert again == late
+    assert queue.mine("p", again).kind == "later"
     say(queue, "p", again, 2)
     assert queue.next_pair("p") == "all judged"
 
@@ -202,8 +194,9 @@ def test_a_copy_is_judged_once(state):
     texts = {"a": "one  text", "b": "One text!"}
     queue = opened(state, {"q": ["abc", "cb"]}, texts=texts)
     turns = all_turns(queue, "p")
-    assert sorted((turn.document, turn.copies) for turn in turns) == [("a", 2), ("c", 1)]
-    assert queue.pools["q"].candidates["a"].ranks == (1, 2)
+    assert sorted(document for _, document in turns) == ["a", "c"]
+    candidate = queue.pools["q"].candidates["a"]  # the first with one, the second with the other
+    assert (candidate.gain, round(candidate.disagreement, 3)) == (1.0, 0.369)
 
 
 def test_dropped_questions_and_lost_documents_are_not_shown(state):
@@ -211,7 +204,7 @@ def test_dropped_questions_and_lost_documents_are_not_shown(state):
     queue = opened(state, {"q": ["ab", "ba"], "p": ["c", "c"]})
     dropped = Question(uid="p", person="o", text="question p", state="dropped")
     state.add([dropped, SuggestedDocument(question="q", document="lost", origin="moved")])
-    assert {pair(turn) for turn in all_turns(queue, "p")} == {("q", "a"), ("q", "b")}
+    assert set(all_turns(queue, "p")) == {("q", "a"), ("q", "b")}
     assert queue.next_pair("p", question="p") == "no questions"
     assert Queue(state, {}, Copies({}), PLAN).next_pair("p") == "no documents"
 
@@ -219,7 +212,7 @@ def test_dropped_questions_and_lost_documents_are_not_shown(state):
 def test_old_answers_are_not_suggested(state):
     """Of a question with another text, or of retrievers that were changed, nothing is left."""
     queue = opened(state, {"q": ["ab", "ba"]})
-    say(queue, "p", JudgingTurn("q", "a"), 2)
+    say(queue, "p", ("q", "a"), 2)
     state.add([Question(uid="q", person="o", text="another question")])
     # What was judged stays known; it is not all, as answers are still to come.
     assert queue.next_pair("r") == "no documents"
@@ -230,8 +223,8 @@ def test_old_answers_are_not_suggested(state):
 def test_one_question_alone(state):
     """Whoever asks for one question is shown that one, and nothing of another."""
     queue = opened(state, {"q": ["ab", "ba"], "p": ["cd", "dc"]})
-    assert pair(queue.next_pair("p", question="p"))[0] == "p"
-    assert pair(queue.next_pair("p", question="q"))[0] == "q"
+    assert queue.next_pair("p", question="p")[0] == "p"
+    assert queue.next_pair("p", question="q")[0] == "q"
     assert queue.next_pair("p", question="none") == "no questions"
 
 
@@ -246,8 +239,8 @@ def test_without_retrievers_each_question_gets_a_first_relevant_document(state):
     seen = []
     for _ in range(6):
         turn = queue.next_pair("p")
-        seen.append(turn.question)
-        say(queue, "p", turn, 2 if seen.count(turn.question) == 2 else 0)
+        seen.append(turn[0])
+        say(queue, "p", turn, 2 if seen.count(turn[0]) == 2 else 0)
     assert Counter(seen) == {"a": 2, "b": 2, "c": 2}
     queue.refresh()
     assert seen[0] == seen[1]  # one goes on with a question until it has one
@@ -267,9 +260,9 @@ def test_a_page_that_asks_ahead_stays_with_a_question(state):
     """Each pair is asked for while another is looked at; no question is read again and again."""
     queue = _three(state)
     turn, seen = queue.next_pair("p"), []
-    while isinstance(turn, JudgingTurn):
-        seen.append(turn.question)
-        ahead = queue.next_pair("p", besides=[pair(turn)])
+    while isinstance(turn, tuple):
+        seen.append(turn[0])
+        ahead = queue.next_pair("p", besides=[turn])
         say(queue, "p", turn, 0)
         turn = ahead
     assert len(seen) == 12
@@ -282,9 +275,7 @@ def test_one_goes_on_elsewhere_once_every_question_has_its_answer(state):
     state.add([Question(uid=q, person="o", text=q) for q in "ab"])
     state.add([SuggestedDocument(question=one[0], document=one, origin="source") for one in docs])
     queue = Queue(state, docs, Copies(docs), LabellingPlan(twice=0.0))
-    runs = [
-        len(list(own)) for _, own in groupby(turn.question for turn in all_turns(queue, "p", 3))
-    ]
+    runs = [len(list(own)) for _, own in groupby(turn[0] for turn in all_turns(queue, "p", 3))]
     assert runs[:3] == [1, 5, 5]
     assert sum(runs) == 18
 
@@ -294,7 +285,7 @@ def test_one_stays_with_a_question_though_others_are_worth_more(state):
     lists = {q: [[f"{q}{n}" for n in range(8)], [f"{q}{n}" for n in range(8, 16)]] for q in "abc"}
     queue = opened(state, lists, replace(PLAN, cut=10))
     turns = all_turns(queue, "p", 0, most=20)
-    runs = [len(list(own)) for _, own in groupby(turn.question for turn in turns)]
+    runs = [len(list(own)) for _, own in groupby(turn[0] for turn in turns)]
     assert min(runs[:-1]) >= 5
 
 
@@ -302,13 +293,13 @@ def test_what_is_fetched_far_ahead_is_still_anybodys(state):
     """The pair that one looks at and the next are one's own, and so is what becomes one of them."""
     queue = opened(state, {"q": ["abc", "cba"]})
     first = queue.next_pair("p")
-    second = queue.next_pair("p", besides=[pair(first)])
-    third = queue.next_pair("p", besides=[pair(first), pair(second)])
-    assert len({pair(first), pair(second), pair(third)}) == 3
-    assert pair(queue.next_pair("r")) == pair(third)
+    second = queue.next_pair("p", besides=[first])
+    third = queue.next_pair("p", besides=[first, second])
+    assert len({first, second, third}) == 3
+    assert queue.next_pair("r") == third
     queue.leave("r")
     say(queue, "p", first, 0)
-    queue.next_pair("p", besides=[pair(second), pair(third)])
+    queue.next_pair("p", besides=[second, third])
     assert queue.next_pair("r") == "with others"
 
 
@@ -318,15 +309,15 @@ def test_a_page_that_is_left_open_keeps_the_last_pairs_from_nobody(state, monkey
     monkeypatch.setattr("kragx.workshop.queue.queue.time.monotonic", lambda: clock[0])
     queue = opened(state, {"q": ["ab", "ab"]})
     first = queue.next_pair("p")
-    ahead = queue.next_pair("p", besides=[pair(first)])
+    ahead = queue.next_pair("p", besides=[first])
     assert queue.next_pair("r") == "with others"
     clock[0] += 119
     assert queue.next_pair("r") == "with others"
     clock[0] += 2
     turn = queue.next_pair("r")
-    assert pair(turn) in {pair(first), pair(ahead)}
+    assert turn in {first, ahead}
     say(queue, "p", first, 0)  # who comes back is heard as well
-    assert isinstance(queue.next_pair("p"), JudgingTurn | str)
+    assert isinstance(queue.next_pair("p"), tuple | str)
 
 
 def test_an_odd_question_is_put_off_with_all_its_pairs(state):
@@ -334,12 +325,12 @@ def test_an_odd_question_is_put_off_with_all_its_pairs(state):
     queue = _three(state)
     first = queue.next_pair("p")
     say(queue, "p", first, None, purpose="odd", note="which parcel?")
-    assert state.odd(state.questions[first.question]) == {"p": "which parcel?"}
-    turns = [turn.question for turn in all_turns(queue, "p", 0, most=8)]
-    assert first.question not in turns
-    assert queue.next_pair("p").question == first.question  # in the end, like all that is put off
-    state.add([replace(state.questions[first.question], text="anew", at=now())])
-    assert state.odd(state.questions[first.question]) == {}
+    assert state.odd(state.questions[first[0]]) == {"p": "which parcel?"}
+    turns = [turn[0] for turn in all_turns(queue, "p", 0, most=8)]
+    assert first[0] not in turns
+    assert queue.next_pair("p")[0] == first[0]  # in the end, like all that is put off
+    state.add([replace(state.questions[first[0]], text="anew", at=now())])
+    assert state.odd(state.questions[first[0]]) == {}
 
 
 def test_to_take_it_back_brings_an_odd_question_again(state):
@@ -347,21 +338,21 @@ def test_to_take_it_back_brings_an_odd_question_again(state):
     queue = _three(state)
     first = queue.next_pair("p")
     say(queue, "p", first, None, purpose="odd")
-    said = {"question": first.question, "document": first.document, "person": "p"}
+    said = {"question": first[0], "document": first[1], "person": "p"}
     state.add([Judgement(kind="undone", **said)])
-    assert state.odd(state.questions[first.question]) == {}
+    assert state.odd(state.questions[first[0]]) == {}
 
 
 def test_a_file_is_no_person(state):
     """Grades that were imported are known, but no person's."""
     state.add([Person(uid="f", name="gold.jsonl", role="file")])
     queue = opened(state, {"q": ["ab", "ba"]})
-    say(queue, "f", JudgingTurn("q", "a"), 1)
+    say(queue, "f", ("q", "a"), 1)
     queue.refresh()
     pool = queue.pools["q"]
     assert sum(candidate.standing.is_known for candidate in pool) == 1
     assert not any(candidate.is_judged for candidate in pool)
-    assert [pair(turn)[1] for turn in all_turns(queue, "p")] == ["b"]
+    assert [turn[1] for turn in all_turns(queue, "p")] == ["b"]
 
 
 def test_the_outlook(state):
@@ -371,7 +362,7 @@ def test_the_outlook(state):
     assert outcome(queue) == "pairs"
     for number in range(16):
         for name, grade in (("a", 2), ("b", 0)):
-            say(queue, "p", JudgingTurn(str(number), f"{name}{number}"), grade)
+            say(queue, "p", (str(number), f"{name}{number}"), grade)
     queue.refresh()
     assert outcome(queue) == "decided"
 
@@ -383,7 +374,7 @@ def test_retrievers_with_equal_lists(state):
     for grade in (None, 1):
         for number in range(30 if grade else 0):
             for name in "ab":
-                say(queue, "p", JudgingTurn(str(number), f"{name}{number}"), grade)
+                say(queue, "p", (str(number), f"{name}{number}"), grade)
         queue.refresh()
         assert outcome(queue) == "equal"
 
@@ -396,7 +387,7 @@ def test_equal_retrievers_beside_another(state):
     assert outcome(queue) == "pairs"
     for number in range(20):
         for name, grade in (("a", 2), ("b", 0)):
-            say(queue, "p", JudgingTurn(str(number), f"{name}{number}"), grade)
+            say(queue, "p", (str(number), f"{name}{number}"), grade)
     queue.refresh()
     assert outcome(queue) == "decided"
 
@@ -419,8 +410,8 @@ def test_a_pair_in_which_lists_differ_keeps_the_comparison_open(state):
     lists = {str(n): [f"a{n} b{n} c{n}".split(), f"a{n} c{n} b{n}".split()] for n in range(20)}
     queue = opened(state, lists)
     turns = []
-    while isinstance(turn := queue.next_pair("p"), JudgingTurn) and outcome(queue) != "decided":
-        turns.append(pair(turn))
+    while isinstance(turn := queue.next_pair("p"), tuple) and outcome(queue) != "decided":
+        turns.append(turn)
         say(queue, "p", turn, 2)
         queue.refresh()
     assert {(uid, f"{name}{uid}") for uid in lists for name in "bc"} <= {*turns}

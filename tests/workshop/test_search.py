@@ -1,9 +1,16 @@
 """The search of a workshop, and which documents are copies."""
 
+from contextlib import ExitStack
+
+import pytest
+
 from kragx.data import Doc
-from kragx.workshop.desk import PassageIndex
+from kragx.workshop import services
+from kragx.workshop.folder.starting import start
 from kragx.workshop.pairs.standing import Copies
+from kragx.workshop.state.records import Judgement
 from tests.thoroughness import all_cases
+from tests.workshop.serving import opened
 
 WORDS = "산 물건은 받은 날부터 칠 일 안에 이유 없이 돌려보낼 수 있고 값은 삼 일 안에 돌려받는다"
 LONG = f"{WORDS} {WORDS.replace('산', '빌린')} 다만 뜯은 물건은 그러하지 아니하다"
@@ -14,22 +21,41 @@ def corpus(*texts: str) -> dict[str, Doc]:
     return {name: Doc(name, text) for name, text in zip("abcdefgh", texts)}
 
 
-def test_search_by_hand():
+@pytest.fixture
+def search_of(tmp_path):
+    """Gives the search of a workshop over documents, and its desk."""
+    with ExitStack() as stack:
+
+        def search(*texts: str):
+            folder = tmp_path / f"shop{len(list(tmp_path.iterdir()))}"
+            start(folder, corpus=corpus(*texts))
+            desk = stack.enter_context(opened(folder))
+            return desk.search, desk
+
+        yield search
+
+
+def test_search_by_hand(search_of):
     """Who shares most comes first, equals keep their order, and nothing is found by nothing."""
-    docs = corpus("환불은 7일 안에", "배송은 3일", "refund policy", "환불", "배송은 3일")
-    search = PassageIndex(docs)
-    assert search.best("환불 기간")[:2] == ["d", "a"]
-    assert search.best("배송은 며칠") == ["b", "e"]
-    assert search.best("REFUND") == ["c"]
-    assert [search.best(words) for words in ("", "  ", "?!", "zzzz")] == [[]] * 4
-    assert len(search.best("환불 배송", k=1)) == 1
-    assert PassageIndex(corpus("...", "")).best("환불") == []
+    docs = "환불은 7일 안에", "배송은 3일 안에", "refund policy", "환불", "제주 배송은 3일"
+    search, _ = search_of(*docs)
+    assert search("환불 기간")[:2] == ["d", "a"]
+    assert search("배송은 며칠") == ["b", "e"]
+    assert search("REFUND") == ["c"]
+    assert [search(words) for words in ("", "  ", "?!", "zzzz")] == [[]] * 4
+    assert len(search("환불 배송", k=1)) == 1
+    assert search_of("...", "")[0]("환불") == []
 
 
-def test_search_shows_one_of_copies():
-    """A copy is found as the document that stands for it."""
-    docs = corpus("환불은 7일", "환불은 7일!", "배송은 3일")
-    assert PassageIndex(docs, Copies(docs).first).best("환불") == ["a"]
+def test_search_shows_one_of_copies(search_of):
+    """A copy is found as the document that stands for it, with what was said of any of them."""
+    search, desk = search_of("환불은 7일", "환불은 7일!", "배송은 3일")
+    assert search("환불") == ["a"]
+    owner = desk.state.owner()
+    question = services.questions.put(desk, owner, text="며칠인가요?")["question"]["uid"]
+    desk.state.add([Judgement(question=question, document="b", person=owner.uid, grade=2)])
+    (passage,) = services.passages.search(desk, owner, q="환불", question=question)["documents"]
+    assert (passage["id"], passage["mine"]["grade"]) == ("a", 2)
 
 
 @all_cases(

@@ -180,7 +180,7 @@ def test_what_could_not_be_stored_is_tried_again(state, monkeypatch):
     held.close()
     until(lambda: rows(state))
     assert rows(state) == [("w", "retriever", 1)]
-    until(lambda: own._told["suggestions"] == "")
+    until(lambda: own._last_remarks["suggestions"] == "")
 
 
 def until(is_so) -> None:

@@ -1,7 +1,7 @@
 """What all commands do alike: help by panels, files that stay."""
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from kragx.app.commands.help import Helping, translated_record
 from kragx.ground.entry_points import plugins
 from kragx.ground.errors import UsageError
+from kragx.ground.printing.terminal import results_alone
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -39,7 +40,9 @@ class _Command(Helping, TyperCommand):
         read = [param for name, param in ctx.params.items() if name not in _WRITTEN]
         for out in filter(None, map(ctx.params.get, _WRITTEN)):
             not_read(Path(out), *read)  # typer makes a path of a text only for the function
-        return super().invoke(ctx)
+        is_own = str(getattr(self.callback, "__module__", "")).startswith("kragx.")
+        with results_alone() if is_own else nullcontext():  # others print as they do
+            return super().invoke(ctx)
 
 
 class Commands(typer.Typer):

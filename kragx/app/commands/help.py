@@ -1,5 +1,6 @@
 """The help of commands in the language of results; its texts stand in the catalogue as written."""
 
+import re
 from typing import Any
 from unicodedata import east_asian_width
 
@@ -20,6 +21,12 @@ class Helping:
         """The whole help."""
         formatter = _Formatter(ctx.make_formatter())
         self.format_help(ctx, formatter)  # type: ignore[attr-defined]  # of typer's classes
+        return formatter.text
+
+    def get_usage(self, ctx: Any) -> str:
+        """The line above what is wrong with the arguments."""
+        formatter = _Formatter(ctx.make_formatter())
+        self.format_usage(ctx, formatter)  # type: ignore[attr-defined]  # of typer's classes
         return formatter.text
 
     def get_short_help_str(self, limit: int = 45) -> str:
@@ -53,7 +60,8 @@ class _Formatter:
         return getattr(self._formatter, name)
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        self._formatter.write_usage(prog, args, f"{translated('Usage')}: ")
+        plain = args.replace("{", "").replace("}", "")  # around what is required
+        self._formatter.write_usage(prog, plain, f"{translated('Usage')}: ")
 
     def section(self, name: str) -> Any:
         return self._formatter.section(translated(name))
@@ -62,9 +70,10 @@ class _Formatter:
         self._formatter.write_text(_padded(translated(text)))
 
     def write_dl(self, rows: Any, *spacing: Any) -> None:
-        self._formatter.write_dl(
-            [(name, _padded(translated_record(text))) for name, text in rows], *spacing
-        )
+        # What is repeated is no list where it is written.
+        names = [re.sub(r"<list\[(.+)\]>", lambda kind: f"<{kind[1].lower()}>", n) for n, _ in rows]
+        texts = [_padded(translated_record(text)) for _, text in rows]
+        self._formatter.write_dl([*zip(names, texts)], *spacing)
 
     @property
     def text(self) -> str:

@@ -14,7 +14,7 @@ from kragx.ground.printing import joined, language, message, put
 
 def init(
     folder: Annotated[
-        Path, typer.Argument(metavar="[FOLDER]", help="Where to write (default: here).")
+        Path, opt.argument(metavar="FOLDER", help="Where to write (default: here).")
     ] = Path(),
 ) -> None:
     """Write a commented config that runs, with a gold set."""
@@ -33,7 +33,7 @@ def _print_line(line: str) -> None:
 def metrics(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[METRIC]...", help="Which to look up (default: the common ones)."),
+        typer.Argument(metavar="METRIC", help="Which to look up (default: the common ones)."),
     ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="All metrics, not only the common ones.")

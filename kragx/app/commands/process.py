@@ -4,20 +4,22 @@ It loads next to nothing, so that it is there before all else.
 """
 
 import errno
-import io
 import os
 import signal
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from kragx.ground.errors import DataError, JudgingError, KragxError, UsageError
 from kragx.ground.printing import in_language, joined, message, say
+from kragx.ground.printing.terminal import let_go
 
 _PACKAGE = Path(__file__).parents[2]  # kragx
 
@@ -52,7 +54,7 @@ def ending() -> Iterator[None]:
         _fail(error.args[0] if error.args else message("interrupted"), 130)
     except BrokenPipeError:
         # The reader (head, less) went away; there is nobody left to tell.
-        _let_go()
+        let_go(sys.stdout)
         raise SystemExit(0) from None
     except MemoryError:
         _fail(message("the memory is used up; try a part of the data"), UsageError.exit_code)
@@ -61,7 +63,7 @@ def ending() -> Iterator[None]:
             _fail(*_describe_unexpected(error))
         # Files say their names where they are written and read; standard output has none.
         output = error.filename or "standard output"
-        _let_go()
+        let_go(sys.stdout)
         _fail(f"{output}: {error.strerror}", UsageError.exit_code)
     except Exception as error:
         if type(error).__module__.partition(".")[0] in ("typer", "click"):
@@ -70,12 +72,11 @@ def ending() -> Iterator[None]:
 
 
 def _fail(wording: str, code: int) -> NoReturn:
-    with suppress(OSError, ValueError):  # standard error is closed, or full
-        _report(wording)
+    report(wording)
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
-        _let_go()
+        let_go(sys.stdout)
     raise SystemExit(code) from None
 
 
@@ -164,8 +165,7 @@ def _save_traceback(text: str) -> str:
         ) as file:
             file.write(text)
     except OSError as error:
-        with suppress(OSError):
-            say(text)
+        say(text)
         return f"the lines above (no file could be written: {error.strerror})"
     return file.name
 
@@ -182,25 +182,11 @@ def open_streams() -> None:
                 if (null := os.open(os.devnull, os.O_RDWR)) != number:
                     os.dup2(null, number)
             setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
-    raw = getattr(sys.stdout, "buffer", None)
-    if isinstance(raw, io.RawIOBase):  # under PYTHONUNBUFFERED, as containers set it
-        # A disk that fills takes a part of a write; unlike a buffer, a raw file drops the rest.
-        sys.stdout = io.TextIOWrapper(
-            io.BufferedWriter(raw), sys.stdout.encoding, line_buffering=True
-        )
     if hasattr(sys.stdout, "reconfigure"):
         # A pipe on Windows would otherwise take the local code page, which not all text fits.
         as_told = sys.stdout.isatty() or "PYTHONIOENCODING" in os.environ
         encoding = None if as_told else "utf-8"
         sys.stdout.reconfigure(encoding=encoding, errors="replace")
-
-
-def _let_go() -> None:
-    """Lead standard output nowhere, lest Python complain of it at its end."""
-    with suppress(OSError, ValueError):
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, sys.stdout.fileno())
-        os.close(null)
 
 
 _WARNING = message("warning")
@@ -210,11 +196,11 @@ def show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Say a warning of Python's as kragx says all else: in one line, for `warnings`."""
     # A phrase stays one, to be said in another language.
     text = message.args[0] if isinstance(message, Warning) and message.args else message
-    with suppress(OSError):
-        _report(joined(": ", [_WARNING, text if isinstance(text, str) else str(message)]))
+    report(joined(": ", [_WARNING, text if isinstance(text, str) else str(message)]))
 
 
-def _report(wording: str) -> None:
+def report(wording: str) -> None:
+    """Say on standard error how the command ends, or what it is warned of."""
     with suppress(UsageError):  # the variable names no language
         wording = in_language(wording)
     say(f"kragx: {_without_secrets(wording)}")
@@ -238,23 +224,61 @@ class _Ended(KeyboardInterrupt):
         super().__init__(message("terminated") if is_told else message("the terminal is gone"))
 
 
+def _end(number: int, frame: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_DFL)  # whoever says it twice means at once
+    raise _Ended(number)
+
+
+_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
     """Within, being told to end is an interrupt."""
-
-    def end(number: int, frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_DFL)  # whoever says it twice means at once
-        raise _Ended(number)
-
-    named = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
-    # What is ignored (nohup) stays so.
-    numbers = [n for n in named if n is not None and signal.getsignal(n) == signal.SIG_DFL]
     with suppress(ValueError):  # not in the main thread
-        for number in numbers:
-            signal.signal(number, end)
+        for number in _SIGNALS:
+            if signal.getsignal(number) == signal.SIG_DFL:  # what is ignored (nohup) stays so
+                signal.signal(number, _end)
+    plain = sys.unraisablehook
+
+    def once_more(unraisable: Any) -> None:
+        """Raised where nobody can take it, as in a callback of compiled code, it is not lost."""
+        if not isinstance(error := unraisable.exc_value, KeyboardInterrupt):
+            plain(unraisable)
+            return
+        if isinstance(error, _Ended):
+            signal.signal(error.signal, _end)
+        number = getattr(error, "signal", signal.SIGINT)
+        later = threading.Timer(0.1, os.kill, (os.getpid(), number))
+        later.daemon = True
+        later.start()
+
+    sys.unraisablehook = once_more
     try:
         yield
     finally:
-        with suppress(ValueError):
-            for number in numbers:
+        sys.unraisablehook = plain
+        _end_plainly()
+
+
+def _end_plainly() -> None:
+    """Have signals end the process as they end any other."""
+    with suppress(ValueError):
+        for number in _SIGNALS:
+            if signal.getsignal(number) is _end:
                 signal.signal(number, signal.SIG_DFL)
+
+
+def _begin_child() -> None:
+    _end_plainly()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+
+
+# A pool that a retriever forks ends its processes by a signal. There it must be none that kragx
+# handles, nor come before that is so: Python forgets what came while it forked.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=partial(signal.pthread_sigmask, signal.SIG_BLOCK, _SIGNALS),
+        after_in_parent=partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, _SIGNALS),
+        after_in_child=_begin_child,
+    )

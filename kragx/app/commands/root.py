@@ -5,7 +5,7 @@ import pkgutil
 import sys
 from collections import UserDict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Annotated, Any
 
@@ -95,13 +95,14 @@ class _Kragx(Helping, TyperGroup):
             return super().get_help(ctx)
 
     def make_context(self, *args: Any, **options: Any) -> Any:
-        with _inert():
+        with ending(), _inert():
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
         with ending(), _inert():
             result = super().invoke(ctx)
-            sys.stdout.flush()
+            with suppress(ValueError):  # a retriever has closed it, once there was nothing to print
+                sys.stdout.flush()
             return result
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -12,7 +12,8 @@ from kragx.api.files import evaluate_submission
 from kragx.api.pairs import match_pairs
 from kragx.app.commands import match_options as by, options as opt
 from kragx.app.commands.output import show
-from kragx.data import GoldDataset, read_dataset, read_run, read_runs
+from kragx.app.result_folder.atomic_folder import MANIFEST
+from kragx.data import GoldDataset, read_dataset, read_run
 from kragx.data.formats.jsonl import ending, write_records
 from kragx.data.formats.parquet import is_located
 from kragx.data.reading import nothing_to_find
@@ -32,7 +33,7 @@ def score(
     files: Annotated[
         list[str] | None,
         opt.argument(
-            metavar="[FILE]...",
+            metavar="FILE",
             help="Results: JSON Lines with query_id, gold and retrieved (- is standard input), or "
             "Parquet: files, a folder, a pattern ('data/*.parquet') or s3:// and gs:// addresses. "
             "With --profile science-qa the gold file and the submission. "
@@ -228,6 +229,13 @@ def _check_sources(
         )
     if is_submission and len(files) != 2:
         raise UsageError("kragx score --profile science-qa GOLD SUBMISSION takes two files")
+    for file in files:
+        if all((Path(file) / name).exists() for name in (MANIFEST, "report.json")):
+            raise UsageError(
+                "{file} is a folder of kragx run, which has several results",
+                remedy="kragx report computes its numbers again; or name a file in {file}/results",
+                file=file,
+            )
 
 
 def _source(files: list[str]) -> str | list[str]:
@@ -248,14 +256,9 @@ def _several(
     """Compare several files: with one gold set, or each with its own."""
     from kragx.api.files import evaluate_files
 
-    if gold is None:
-        files = list(map(str, paths))
-        result = evaluate_files(
-            files, Criteria.of(**measures), reading=reading, **shared, **comparing
-        )
-    else:
-        runs = {run.name: run for run in read_runs(paths, gold, **reading)}
-        result = evaluate(gold, runs, **measures, **shared).compared(**comparing)
+    result = evaluate_files(
+        paths, Criteria.of(**measures), gold=gold, reading=reading, **shared, **comparing
+    )
     evaluations = list(result.evaluations.values())
     # Of means over other questions than are compared, the intervals are their own.
     comparisons = [result.comparison] if result.of_all else []

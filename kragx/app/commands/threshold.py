@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from kragx.agreement import calibration, read_labels
+from kragx.api.files import evaluate_files
 from kragx.app import config as configs
 from kragx.app.commands import options as opt
 from kragx.app.commands.command import Commands, group
@@ -18,8 +19,8 @@ from kragx.app.pipeline import evaluate_folder
 from kragx.comparison import RetrieverScores
 from kragx.comparison.advice import failures_of
 from kragx.comparison.threshold_study import sweep as sweep_thresholds
+from kragx.data import read_dataset
 from kragx.evaluation.criteria import Criteria
-from kragx.evaluation.evaluate_run import evaluate_run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.ground.errors import RetrieverError, UsageError
 from kragx.ground.printing import joined, message, put, say
@@ -32,7 +33,14 @@ threshold: Commands = group("threshold", __doc__)
 
 @threshold.command()
 def sweep(
-    results: opt.Results,
+    results: Annotated[
+        list[Path],
+        opt.argument(
+            metavar="RESULTS",
+            help="Results files (- is standard input), or a folder that kragx run has written.",
+        ),
+    ],
+    gold: opt.Gold = None,
     metric: opt.Metrics = None,
     match: MatchSpec = None,
     corpus: opt.Corpus = None,
@@ -48,17 +56,23 @@ def sweep(
     engine_or_count = opt.shared(workers, engine, address)
     failed: dict[str, str] = {}
     evaluations: Sequence[Evaluation]
-    if results.is_dir():
+    file, *others = results
+    if file.is_dir() and (others or gold is not None):
+        raise UsageError("a folder has its gold and all its retrievers; name it alone")
+    if file.is_dir():
         options: dict[str, Any] = {"trust": trust, "workers": engine_or_count}
-        evaluations = evaluate_folder(results, match=spec, metrics=metric, **options)
-        failed = _failed(results, evaluations)
+        evaluations = evaluate_folder(file, match=spec, metrics=metric, **options)
+        max_failed = configs.load(file / "config.yaml", trust=False).max_failed
+        failed = _failed(evaluations, max_failed)
     elif trust:
         raise UsageError("--trust: belongs to a folder; a results file names no code")
     else:
-        # It is no comparison; what failed in it counts as empty lists, and is said.
         criteria = Criteria.of(match=spec, metrics=metric)
         sharing: dict[str, Any] = {"corpus": corpus, "workers": engine_or_count}
-        evaluations = [evaluate_run(str(results), None, criteria, **sharing)]
+        dataset = None if gold is None else read_dataset(gold, role="gold")
+        evaluations = [*evaluate_files(results, criteria, gold=dataset, **sharing).values()]
+        # One is no comparison; what failed in it counts as empty lists, and is said.
+        failed = _failed(evaluations, 0.0) if others else {}
     left = [evaluation for evaluation in evaluations if evaluation.name not in failed]
     # Without any with a threshold, sweeping them says why it cannot.
     swept = [evaluation for evaluation in left if "threshold" in evaluation.settings["match"]]
@@ -76,13 +90,12 @@ def sweep(
         raise typer.Exit(RetrieverError.exit_code)
 
 
-def _failed(folder: Path, evaluations: Iterable[Evaluation]) -> dict[str, str]:
-    """The retrievers of a folder that are no result, as they failed, and how; each is said.
+def _failed(evaluations: Iterable[Evaluation], max_failed: float) -> dict[str, str]:
+    """The retrievers that are no result, as they failed, and how; each is said.
 
     Raises:
         RetrieverError: all of them are.
     """
-    max_failed = configs.load(folder / "config.yaml", trust=False).max_failed
     scores = {evaluation.name: RetrieverScores.of(evaluation) for evaluation in evaluations}
     failures = failures_of([*scores.values()], max_failed)
     texts = {failure.retriever: failure.text for failure in failures if failure.failed}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -82,7 +83,7 @@ def _as_text(read: Read) -> Read:
     return plain
 
 
-_number = _as_text(number(lambda share: 0 <= share <= 1, "number from 0 to 1"))
+_number = _as_text(number(lambda share: 0 <= share <= 1, "{value!r} is not a number from 0 to 1"))
 
 
 def _share(value: Any) -> float:
@@ -145,7 +146,7 @@ class RunConfig:
     dataset: Annotated[GoldSource, PartOf(GoldSource, short="path", said="the path of a gold set")]
     retrievers: Annotated[Mapping[str, RetrieverConfig], _retrievers]
     stages: Annotated[bool, _as_text(a_bool)] = False
-    runs: Annotated[int | None, optional(_as_text(whole(1)))] = None
+    runs: Annotated[int | None, optional(_as_text(whole(1, 1000)))] = None
     match: Any = None
     judge: Annotated[Mapping[str, Any] | None, optional(a_mapping)] = None
     matchers: Annotated[Mapping[str, Any] | None, optional(filled_mapping)] = None
@@ -226,7 +227,7 @@ class RunConfig:
             for name in retriever.settings_of(label)
             for run in retriever.run_names(name)
         ]
-        repeated = next((name for name in names if names.count(name) > 1), None)
+        repeated = next((name for name, n in Counter(names).items() if n > 1), None)
         if repeated is not None:
             raise UsageError(
                 "{name!r} would be there twice; give one another name",

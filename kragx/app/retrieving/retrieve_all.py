@@ -226,7 +226,7 @@ def plan(retrievers: Mapping[str, RetrieverConfig], n_questions: int) -> Iterato
     for label, retriever in retrievers.items():
         options = {"repeat": 1, "warmup": 0, **retriever.options}
         times, warmup = options["repeat"] * (retriever.runs or 1), options["warmup"]
-        n_calls = n_questions * times + min(warmup, n_questions)
+        n_calls = n_questions * times + warmup
         n_calls *= len(retriever.settings_of(label))
         total += n_calls if retriever.is_asked else 0
         if retriever.axes:

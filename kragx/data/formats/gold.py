@@ -2,7 +2,8 @@
 
 A gold file's line:
 
-    {"query_id", "query"?, "gold": [{"id"?, "text"?, "grade"?, "alternatives"?, "metadata"?}],
+    {"query_id", "query"?, "gold": [{"id"?, "text"?, "grade"?, "source"?, "start"?,
+     "end"?, "share"?, "alternatives"?, "metadata"?}],
      "query_type"?, "expected_doc_types"?, "answerable"?, "reference"?, "metadata"?,
      "history"?: [{"role", "content"}], "weight"?, "inclusion"?,
      "forbidden"?: [{"id"? | "text"? | "source"?, "start"?, "end"?, "why"?, "superseded_by"?}]}

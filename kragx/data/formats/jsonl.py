@@ -1,6 +1,6 @@
 """JSON, whole or in lines, and files in general: opened, read, and written.
 
-``-`` is standard input or output; a file whose name ends with .gz is unpacked.
+``-`` is standard input or output; a file whose name ends with .gz is packed and unpacked.
 """
 
 import codecs
@@ -14,11 +14,12 @@ import shutil
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from math import isfinite
 from pathlib import Path
 from typing import IO, Any
+from unicodedata import normalize
 
 import jiter
 
@@ -26,6 +27,7 @@ from kragx.data.problems import Problems
 from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.printing import inert, message
+from kragx.ground.printing.terminal import output
 
 MOST_UNPACKED = 512 << 20
 """Bytes that any packed file may unpack to."""
@@ -305,10 +307,24 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
+        if error.filename is not None and _has_twin(Path(error.filename)):
+            return message(
+                "No such file or directory; one there has this name in another Unicode form, as "
+                "macOS writes it: complete the name with Tab, or rename it"
+            )
         return message("No such file or directory")
     if isinstance(error, RecursionError):
         return message("nested too deeply")
     return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
+def _has_twin(path: Path) -> bool:
+    """Whether there is what looks like a path that is not there: in Hangul as letters, or whole."""
+    place = next((place for place in (path, *path.parents) if place.parent.is_dir()), path)
+    name = normalize("NFC", place.name)
+    with suppress(OSError):
+        return any(normalize("NFC", other) == name for other in os.listdir(place.parent))  # noqa: PTH208  # names alone
+    return False
 
 
 def read_text(path: str | Path) -> str:
@@ -373,7 +389,7 @@ def write_records(records: Iterable[Mapping[str, Any]], path: str | Path) -> Non
     Raises:
         UsageError: the file cannot be written.
     """
-    with nullcontext(sys.stdout) if str(path) == "-" else open_text(path) as file:
+    with nullcontext(output()) if str(path) == "-" else open_text(path) as file:
         for record in records:
             file.write(SurrogateRepair().text(to_json(record)) + "\n")
 
@@ -395,14 +411,16 @@ def to_json(value: Any, indent: int | None = None) -> str:
 def open_text(path: str | Path, encoding: str = "utf-8") -> Iterator[IO[str]]:
     """A file to write in: what is written takes the place of what was there when the block ends.
 
-    If it ends with an error, or the process does, what was there stays as it was.
+    If it ends with an error, or the process does, what was there stays as it was. One whose name
+    ends with .gz is packed.
 
     Raises:
         UsageError: the file cannot be written.
     """
+    opener: Callable[..., IO[str]] = gzip.open if str(path).endswith(".gz") else open
     with (
         replacing(path) as place,
-        place.open("w", encoding=encoding, errors="replace", newline="") as file,
+        opener(place, "wt", encoding=encoding, errors="replace", newline="") as file,
     ):
         yield file
 

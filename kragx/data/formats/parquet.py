@@ -54,7 +54,7 @@ _PATTERN = re.compile(r"[*\[]")
 _QUERY = re.compile(r"\?[^?/]*=[^?]*$")
 _LONGEST = 300  # characters of what a library says
 _PATIENCE = "retry_limit_seconds"  # of gs://: a wrong name would be tried for 15 minutes
-_NAME = "name a file, a folder or a pattern of files"
+_NAME = message("name a file, a folder or a pattern of files")
 
 TABLE_KEY = b"kragx"
 """Under this key of a schema stands what kragx says of a table that it has written itself."""

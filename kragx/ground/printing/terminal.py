@@ -6,8 +6,10 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from typing import IO, TYPE_CHECKING, Literal
 
 from kragx.ground.messages import Message
 from kragx.ground.printing.localisation import in_language, spoken
@@ -22,6 +24,63 @@ WIDTH = 200
 """Columns of text that goes to no terminal, so that no table is cut in a pipe or CI log."""
 
 
+_RESULTS = ContextVar[IO[str] | None]("kragx_results", default=None)
+
+
+def output() -> IO[str]:
+    """Where results go."""
+    return _RESULTS.get() or sys.stdout
+
+
+@contextmanager
+def results_alone() -> Iterator[None]:
+    """Within it results alone go to standard output, and go on to nobody once its reader has gone.
+
+    What else is printed there, by a retriever, a matcher or a program that they start, is no
+    result, and goes to standard error.
+    """
+    stdout = sys.stdout
+    try:
+        number, errors_number = stdout.fileno(), sys.stderr.fileno()
+    except (OSError, ValueError):  # others stand for them, which have no number
+        yield
+        return
+    stdout.flush()
+    # With a buffer, whatever PYTHONUNBUFFERED says: without one a full disk takes part of a write.
+    with os.fdopen(os.dup(number), "w", encoding=stdout.encoding, errors=stdout.errors) as results:
+        os.dup2(errors_number, number)
+        token = _RESULTS.set(results)
+        try:
+            yield
+        finally:
+            _RESULTS.reset(token)
+            sys.stdout = stdout  # which may have been put away
+            with suppress(OSError, ValueError):  # closed by whoever else prints there
+                stdout.flush()
+            os.dup2(results.fileno(), number)
+
+
+@contextmanager
+def _read() -> Iterator[None]:
+    """Around what writes results: a command whose reader has gone does what else it has to do."""
+    results = _RESULTS.get()
+    try:
+        yield
+        output().flush()
+    except BrokenPipeError:
+        if results is None:
+            raise
+        let_go(results)
+
+
+def let_go(file: IO[str]) -> None:
+    """Lead a file nowhere, lest Python complain of it at its end."""
+    with suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, file.fileno())
+        os.close(null)
+
+
 def console() -> Console:
     """A console that never cuts a table in a pipe or CI log, and obeys COLUMNS and NO_COLOR."""
     from rich.console import Console
@@ -30,15 +89,16 @@ def console() -> Console:
         def on_broken_pipe(self) -> None:
             raise  # noqa: PLE0704  # rich calls this while it handles the error; it is ours
 
-    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH
+    file = output()
+    width = None if file.isatty() or "COLUMNS" in os.environ else WIDTH
     # A notebook would get tables as displays of their own, apart from the lines around them.
-    return Pipe(width=width, highlight=False, soft_wrap=False, force_jupyter=False)
+    return Pipe(file=file, width=width, highlight=False, soft_wrap=False, force_jupyter=False)
 
 
 def put(text: str) -> None:
     """Write a text to standard output, a message in the language of results; it steers nothing."""
-    sys.stdout.write(inert(_shown_text(text)))
-    sys.stdout.flush()
+    with _read():
+        output().write(inert(_shown_text(text)))
 
 
 def say(text: str) -> None:
@@ -47,8 +107,9 @@ def say(text: str) -> None:
     It steers no terminal, and whatever it quotes, only kragx itself begins a line. It is said
     in the language that results are shown in.
     """
-    sys.stderr.write(re.sub(r"\n(?=\S)", "\n  ", inert(_shown_text(text))) + "\n")
-    sys.stderr.flush()
+    with suppress(OSError, ValueError):  # where nobody can be told, all else is done as ever
+        sys.stderr.write(re.sub(r"\n(?=\S)", "\n  ", inert(_shown_text(text))) + "\n")
+        sys.stderr.flush()
 
 
 def _shown_text(text: str) -> str:
@@ -60,12 +121,16 @@ def show(parts: Iterable[Part], out: Console | None = None, *, language: str | N
 
     `language` is ``en`` or ``ko``; None for the one results are shown in (`localisation.language`).
     """
+    with _read():
+        _show(spoken(parts, language), out or console())
+
+
+def _show(parts: Iterable[Part], out: Console) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    out = out or console()
     colour = out.is_terminal and not out.no_color
-    for part in spoken(parts, language):
+    for part in parts:
         if isinstance(part, Table):
             _show_table(part, out)
             continue
@@ -87,7 +152,7 @@ def as_text(parts: Iterable[Part], *, language: str | None = None) -> str:
 
     file = io.StringIO()
     out = Console(file=file, width=WIDTH, highlight=False, color_system=None, force_jupyter=False)
-    show(parts, out, language=language)
+    _show(spoken(parts, language), out)
     return file.getvalue().rstrip("\n")
 
 

@@ -36,16 +36,18 @@ _OF_CALLERS = frozenset({"x-title", "http-referer", "referer", "user-agent"})
 """Headers that say who asks; no answer depends on them."""
 
 
-_text = fitting(is_text, "{!r} is no text")
-_model = fitting(is_text, "{!r} names no model; name the model that judges")
+_text = fitting(is_text, "{value!r} is no text")
+_model = fitting(is_text, "{value!r} names no model; name the model that judges")
 
 
 def _temperature(value: Any) -> float | str | None:
     """A number of at least 0; ``none`` for none."""
     if value is None or value == "none":
         return value  # type: ignore[no-any-return]  # one of these two
-    kind = "number of at least 0, nor 'none' (which sends none)"
-    return number(lambda degree: 0 <= degree < 1000, kind)(value)  # type: ignore[no-any-return]
+    return number(  # type: ignore[no-any-return]
+        lambda degree: 0 <= degree < 1000,
+        "{value!r} is not a number of at least 0, nor 'none' (which sends none)",
+    )(value)
 
 
 def _address(value: Any) -> str:
@@ -123,7 +125,7 @@ class OpenAIClient:
     base_url: Annotated[str | None, optional(_address)] = None
     api_key_env: Annotated[str, _text] = _KEY
     temperature: Annotated[float | str | None, _temperature] = None
-    seed: Annotated[int | None, optional(whole(-1))] = None
+    seed: Annotated[int | None, optional(whole(-1, 2**63 - 1))] = None
     reasoning_effort: Annotated[str | None, optional(_text)] = None
     max_output_tokens: Annotated[int, whole(1)] = 2048
     endpoint: Annotated[str | None, optional(_text)] = None

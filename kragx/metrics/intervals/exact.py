@@ -149,15 +149,23 @@ _REASONS = {
 
 
 def ends_text(
-    low: float | None, high: float | None, n: int, *, plus: bool = False, exact: bool = False
+    low: float | None,
+    high: float | None,
+    n: int,
+    effective: float | None = None,
+    *,
+    plus: bool = False,
+    exact: bool = False,
 ) -> str:
     """The interval of a mean of n values, or why it has none; empty of no value.
 
-    `plus` is for differences, whose sign is shown; `exact` for shares that are a promise.
+    `effective` is Kish's n, None where all weigh alike; `plus` is for differences, whose sign is
+    shown; `exact` for shares that are a promise.
     """
     if low is not None and high is not None:
         return limits(low, high) if exact else interval(low, high, plus=plus)
-    return "" if n == 0 else TOO_FEW if n < LEAST else ALIKE
+    n_sure = n if effective is None else round(effective)
+    return "" if n == 0 else TOO_FEW if n_sure < LEAST else ALIKE
 
 
 def with_reasons(reason_codes: Iterable[str], *notes: str) -> str:

@@ -150,6 +150,8 @@ def without_markup(text: str) -> str:
     raised = not text.isascii() and _has_raised(text)
     if not (signs or raised):
         return text
+    # The patterns know whole syllables, and macOS writes single letters of Hangul.
+    text = unicodedata.normalize("NFC", text)
     code: list[str] = []
     # Code is put aside first, so that nothing in it is taken for markup.
     if "`" in signs:

@@ -45,19 +45,10 @@ def move(
         )
     # Both are checked before two corpora are read and laid side by side, which takes its time.
     for path in (out, undecided_file(out)):
-        if path.exists():
-            raise UsageError(
-                "{place} exists, and somebody may have gone over it",
-                field="--out",
-                remedy="name another file",
-                place=path,
-            )
+        check_new("--out", path)
     result = move(str(gold), str(old), str(new))
     show(format, result.describe, result.to_dict)
-    paths = result.write(out)
-    if not result.open:  # nothing is left to anybody
-        paths[1].unlink()
-    written(paths if result.open else paths[:1])
+    written(result.write(out))
     if result.bare or (strict and result.open):
         raise typer.Exit(DataError.exit_code)
 

@@ -19,7 +19,7 @@ def from_logs(
     logs: Annotated[
         list[Path],
         opt.argument(
-            metavar="LOGS...",
+            metavar="LOGS",
             help="JSON Lines, CSV, Excel, Parquet, traces of OpenTelemetry (OTLP as JSON), exports "
             "of Langfuse and LangSmith.",
         ),
@@ -106,6 +106,7 @@ def from_logs(
     Duplicates are folded, never what differs in a number, a date, a negation or the history. Gold
     stays empty: people say what answers them. Without --out and --workshop all is counted.
     """
+    from kragx.workshop.folder.starting import check_free
     from kragx.workshop.logs import Masker, gold_from_logs, open_workshop, read_masks
 
     if out is not None and workshop is not None:
@@ -115,6 +116,8 @@ def from_logs(
     if masks is not None and not mask:
         raise UsageError("--masks and --no-masks: name one of them")
     check_new("--out", out)  # before logs are read, which may take minutes
+    if workshop is not None:
+        check_free(workshop)
     for name, given in {"--results": results, "--store": store, "--slice": by}.items():
         if given and n is None:
             raise UsageError("{name}: decides what is drawn; say how many with -n", name=name)

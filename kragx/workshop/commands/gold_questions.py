@@ -69,7 +69,7 @@ def questions(
     config: Annotated[
         Path | None,
         opt.argument(
-            metavar="[CONFIG.yaml]",
+            metavar="CONFIG.yaml",
             help="Its corpus, target shares and gold set, if there is one, are taken; its judge "
             "writes with --from model.",
         ),

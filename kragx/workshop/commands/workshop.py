@@ -113,10 +113,10 @@ def serve(
     with needing("workshop", "kragx workshop"):
         from kragx.workshop.web.server import application, listening, server
     with opened.store() as store, listening(host, port) as socket:
-        sources, cut = _sources(opened, say)
         # The port is taken before retrievers are loaded: whoever opens it twice hears so at once.
         state = State(store)
-        desk = Desk(opened, state, sources, cut, say, feed(state))
+        suggesting, cut = sources(opened.settings.config, say)
+        desk = Desk(opened, state, suggesting, cut, say, feed(state))
         number = socket.getsockname()[1]
         name = called[0] if called else host
         base = f"http://{f'[{name}]' if ':' in name else name}:{number}/#"
@@ -148,29 +148,16 @@ def serve(
         put(joined("", [message("closed; all is in {folder}", folder=opened.folder), "\n"]))
 
 
-def _sources(
-    opened: "Workshop", tell: Callable[[str], object]
-) -> tuple[Sequence["SuggestionSource"], int]:
-    """The retrievers of the workshop's config; without them people judge what they find."""
-    from kragx.workshop.pairs.candidates import CUT
-
-    if opened.settings.config is None:
-        return (), CUT
-    # A config that has become useless keeps nobody from judging what is stored.
-    try:
-        return sources(opened.settings.config)
-    except (KragxError, ImportError) as error:
-        tell(message("no retriever is asked, as the config cannot be used: {error}", error=error))
-        return (), CUT
-
-
-def sources(path: Path) -> tuple[list["SuggestionSource"], int]:
+def sources(
+    path: Path | None, tell: Callable[[str], object] = str
+) -> tuple[list["SuggestionSource"], int]:
     """What suggests documents, and how far down it is compared: as the first metric with a cut.
 
-    Nothing is loaded or asked yet.
+    Nothing is loaded or asked yet. Without retrievers people judge what they find.
 
-    Raises:
-        DataError, ConfigError: the config cannot be read, or holds mistakes.
+    Args:
+        path: of the config; None for none.
+        tell: is told why a config cannot be used.
     """
     from kragx.app.config import load
     from kragx.app.retrieving.fingerprint import Fingerprints, state_of
@@ -179,11 +166,18 @@ def sources(path: Path) -> tuple[list["SuggestionSource"], int]:
     from kragx.workshop.pairs.candidates import CUT
     from kragx.workshop.queue.suggestions import SuggestionSource
 
-    config = load(path)
-    fingerprints = Fingerprints(path.resolve().parent)
-    suggesting = [
-        SuggestionSource(name, state_of(fingerprints.of(retriever)), asker(name, retriever))
-        for name, retriever in config.asked.items()
-    ]
+    if path is None:
+        return [], CUT
+    # A config that has become useless keeps nobody from judging what is stored.
+    try:
+        config = load(path)
+        fingerprints = Fingerprints(path.resolve().parent)
+        suggesting = [
+            SuggestionSource(name, state_of(fingerprints.of(retriever)), asker(name, retriever))
+            for name, retriever in config.asked.items()
+        ]
+    except (KragxError, ImportError) as error:
+        tell(message("no retriever is asked, as the config cannot be used: {error}", error=error))
+        return [], CUT
     cuts = (split(name)[1] for name in config.metrics or ())
     return suggesting, next((cut for cut in cuts if isinstance(cut, int)), CUT)

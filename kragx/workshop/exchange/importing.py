@@ -12,10 +12,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from kragx.data.forbidden import all_forbidden
 from kragx.data.formats.cells import same_in_sheet, unguarded
-from kragx.data.formats.jsonl import read_records
+from kragx.data.formats.jsonl import ending, read_records
 from kragx.data.formats.tabular import read_csv
+from kragx.data.gold import as_gold
 from kragx.data.reading import read_dataset
+from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, KragxError, UsageError, inside, nearest, shorten
 from kragx.ground.printing import Line, Part, counted, joined, message, plural
 from kragx.workshop.exchange.exporting import (
@@ -28,10 +31,11 @@ from kragx.workshop.exchange.exporting import (
     columns_of,
     counts_of,
 )
-from kragx.workshop.folder.starting import incoming
+from kragx.workshop.folder.starting import records_of_gold
 from kragx.workshop.names import check_unlike, people_called, the_person
 from kragx.workshop.pairs.moved import rows_of_moved
 from kragx.workshop.pairs.standing import check_fits
+from kragx.workshop.releases.contents import query_of
 from kragx.workshop.state import records
 
 _COLUMNS = (*SHEET, "detail", "rank", "score")
@@ -89,12 +93,12 @@ def import_file(source: ExportSource, path: str | Path, person: str | None = Non
 
 def _read(path: Path, source: ExportSource) -> tuple[str, Lines, *tuple[str, ...]]:
     """The form of a file, its rows, and what else to know of it."""
-    end = path.name.lower().removesuffix(".gz").rpartition(".")[2]
-    if end in ("csv", "tsv"):
+    end = ending(path)
+    if end in (".csv", ".tsv"):
         # Rows as a spreadsheet counts them, since passages have many lines.
         rows = enumerate((cells for _, cells in read_csv(path)), start=2)
         return "csv", [(f"row {number}", _of_cells(cells)) for number, cells in rows]
-    _, first = next(read_records(path), (0, {})) if end in ("jsonl", "ndjson") else (0, {"": ""})
+    _, first = next(read_records(path), (0, {})) if end in (".jsonl", ".ndjson") else (0, {"": ""})
     if first.keys() >= {"verdict", "candidates"}:
         return "moved", *rows_of_moved(path, source.state, source.text)
     if "query_id" in first:
@@ -110,7 +114,7 @@ def _read(path: Path, source: ExportSource) -> tuple[str, Lines, *tuple[str, ...
 def _of_gold(path: Path, source: ExportSource) -> Lines:
     """The questions of a gold set that a workshop lacks, with their grades, as rows of nobody."""
     person = records.Person(name=path.name)
-    for record in incoming(read_dataset(path), person, source.documents, max(source.grades)):
+    for record in records_of_gold(read_dataset(path), person, source.documents, max(source.grades)):
         uid = getattr(record, "question", record.uid)
         if uid not in source.state.questions:
             row = source.row(record)
@@ -202,7 +206,7 @@ class _Merge:
         """What rows add; a `DataError` lists all that is wrong with them."""
         rows: list[_Row] = []
         for place, columns in lines:
-            with self._noting(place):
+            with self._collecting(place):
                 rows.append(_Row.of(place, columns))
         kinds = list(KINDS.values())
         # What others refer to comes first, then what was said earlier, as a spreadsheet may have
@@ -210,7 +214,7 @@ class _Merge:
         rows.sort(key=lambda row: (kinds.index(row.kind), not row.text("uid"), row.text("at")))
         take = {records.SuggestedDocument: self._candidate, records.Judgement: self._judgement}
         for row in rows:
-            with self._noting(row.place):
+            with self._collecting(row.place):
                 if record := take.get(row.kind, self._person_or_question)(row):
                     self._add(record)
         if n := len(self._mistakes):
@@ -222,7 +226,7 @@ class _Merge:
         return self._added
 
     @contextmanager
-    def _noting(self, place: str) -> Iterator[None]:
+    def _collecting(self, place: str) -> Iterator[None]:
         """Note the mistake of a row, if there is one, and go on."""
         try:
             with inside(path=f"{self._path}:{place}"):
@@ -234,6 +238,7 @@ class _Merge:
         self._uids[record.uid].append(record)
         self._added.append(record)
         if isinstance(record, records.Question):
+            _check_releasable(record)
             self._questions[record.uid] = record
         elif isinstance(record, records.Person):
             self._people[record.uid] = record
@@ -243,7 +248,7 @@ class _Merge:
         things: Mapping[str, Any] = self._questions if is_question else self._people
         name, newest = "text" if is_question else "name", things.get(uid)
         if newest is None:
-            by = self._by(row) if is_question else {}
+            by = self._person_of(row) if is_question else {}
             record = _made(row.kind, {**row.fields, **by})
             texts = [getattr(thing, name) for thing in things.values()]
             return None if not uid and getattr(record, name) in texts else record
@@ -258,7 +263,7 @@ class _Merge:
             raise _mistake("uid", problem, message("export anew, and change that"))
         return record if record.at > newest.at else replace(record, at=records.now())
 
-    def _by(self, row: _Row) -> dict[str, str]:
+    def _person_of(self, row: _Row) -> dict[str, str]:
         """The field of whose a row is, where it says no uid."""
         name, people = row.text("person"), self._people.values()
         if row.text("person_uid") in self._people:
@@ -272,7 +277,7 @@ class _Merge:
             self._add(records.Person(name=author, role="annotator" if self._person else "file"))
         return {"person": the_person(author, self._people.values(), "person").uid}
 
-    def _about(self, row: _Row) -> dict[str, str]:
+    def _question_of(self, row: _Row) -> dict[str, str]:
         """The field of which question a row is about: by its uid, else by its text."""
         if row.text("question_uid") in self._questions:
             return {}
@@ -292,14 +297,16 @@ class _Merge:
         raise _mistake("question", problem, remedy)
 
     def _candidate(self, row: _Row) -> records.StoredRecord | None:
-        record = _made(row.kind, {**row.fields, **self._about(row)})
+        record = _made(row.kind, {**row.fields, **self._question_of(row)})
         stored = (replace(same, at=record.at) for same in self._uids.get(record.uid, ()))
         return None if record in stored else record
 
     def _judgement(self, row: _Row) -> records.StoredRecord | None:
         uid = row.text("uid")
         if (stored := self._state.judgement(uid)) is None:
-            record = _made(records.Judgement, row.fields | self._about(row) | self._by(row))
+            record = _made(
+                records.Judgement, row.fields | self._question_of(row) | self._person_of(row)
+            )
             if uid:  # out of another workshop, as it was there
                 self._check(record)
                 return record
@@ -319,9 +326,9 @@ class _Merge:
             raise _mistake("uid", problem, remedy)
         if stored is not None:
             record = replace(record, uid=records.new_uid(), at=records.now())
-        return self._said_once(replace(record, purpose="import"))
+        return self._only_once(replace(record, purpose="import"))
 
-    def _said_once(self, record: records.Judgement) -> records.Judgement:
+    def _only_once(self, record: records.Judgement) -> records.Judgement:
         """What a file says anew of a pair; a `DataError` where it does so twice."""
         if record.document not in self._source.documents:
             problem = message("{id}: the corpus has no such document", id=shorten(record.document))
@@ -389,6 +396,13 @@ def _made(kind: type[_Kind], fields: Mapping[str, Any]) -> _Kind:
     except ValueError as error:
         raise _mistake("", str(error), _EXPORTED) from None
     return record
+
+
+def _check_releasable(question: records.Question) -> None:
+    """Raise a `KragxError` for what no gold set could hold: nothing is ever removed."""
+    repair = SurrogateRepair()
+    query_of(question, [as_gold(item, repair, strings=False) for item in question.gold])
+    all_forbidden(question.forbidden, repair)
 
 
 def _over(stored: records.StoredRecord, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def _scale(value: Any) -> Any:
     return {int(grade): text for grade, text in words.items()}
 
 
-_share = number(lambda share: 0 <= share <= 1, "number from 0 to 1")
+_share = number(lambda share: 0 <= share <= 1, "{value!r} is not a number from 0 to 1")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from kragx.data import Doc, GoldDataset, as_corpus, read_dataset
+from kragx.data.corpus import Lacking
 from kragx.data.documents import doc_record
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats.format import query_record
@@ -22,7 +23,7 @@ from kragx.data.korean import is_korean
 from kragx.data.yaml_text import yaml_mapping
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import to_jsonable
-from kragx.ground.printing import Line, Part, Result, message
+from kragx.ground.printing import Line, Part, Result, message, warning
 from kragx.workshop.folder.folder import (
     DATABASE,
     FILE,
@@ -65,7 +66,7 @@ def language_of(documents: Mapping[str, Doc]) -> Language:
     return "ko" if is_korean(next(iter(documents.values())).text or "") else "en"
 
 
-def incoming(
+def records_of_gold(
     dataset: GoldDataset, person: Person, documents: Mapping[str, Doc], top: int | None
 ) -> list[StoredRecord]:
     """The records of a gold set, in the order in which they are to be stored.
@@ -199,12 +200,14 @@ class Started(Result):
         documents: how many the corpus has.
         questions: how many came with it.
         judgements: how many grades of the gold set.
+        absent: the ids of its gold that nobody can find, as the corpus lacks them, in a sentence.
     """
 
     folder: Path
     documents: int
     questions: int
     judgements: int
+    absent: str = ""
 
     def describe(self) -> Iterator[Part]:
         """What was made, and what to do next."""
@@ -218,6 +221,8 @@ class Started(Result):
                 n_judgements=self.judgements,
             )
         )
+        if self.absent:
+            yield warning(self.absent)
         yield Line(
             message(
                 "next: read {guidelines}, then kragx workshop {folder}",
@@ -231,61 +236,49 @@ def start(
     folder: str | Path,
     *,
     corpus: str | Path | Mapping[str, Doc],
-    config: str | Path | None = None,
     gold: str | Path | GoldDataset | None = None,
     questions: str | Path | GoldDataset | None = None,
     suggested: Iterable[SuggestedDocument] = (),
-    name: str | None = None,
-    language: Language | None = None,
-    scale: Mapping[int, str] | None = None,
-    database: str | None = None,
-    schema: str | None = None,
+    **settings: Any,
 ) -> Started:
     """Make the folder of a workshop.
 
     Args:
         folder: where; it may exist, but hold no workshop.
         corpus: file or folder with the documents; or these by id, which the folder is to hold.
-        config: of `kragx run`; its retrievers suggest documents.
         gold: a gold set of any format; its grades are taken as judgements of a file.
         questions: another, of which the questions alone are taken.
         suggested: documents for these questions; what the corpus lacks is left out.
-        name: of the gold set; default: the folder's.
-        language: default: Korean if the corpus begins with Hangul.
-        scale: what each grade means; None for `SCALES`.
-        database: the URL of a PostgreSQL database; ``${NAME}`` in it is an environment variable.
-        schema: of that database, which may hold several workshops.
+        settings: what its workshop.yaml says (`WorkshopSettings`). None and what is left out are
+            the defaults: the folder's name, Korean if the corpus begins with Hangul, `SCALES`.
 
     Raises:
         UsageError: there is a workshop already, or an argument is wrong.
         DataError: a file cannot be read.
     """
     folder = Path(folder)
-    if (folder / FILE).exists():
-        remedy = message("kragx workshop {folder} opens it", folder=folder)
-        raise UsageError("there is a workshop already", field=str(folder), remedy=remedy)
-    if folder.exists() and not folder.is_dir():
-        raise UsageError("is a file; name a folder", field=str(folder))
+    check_free(folder)
     # All that is named is read before anything is made: a mistake leaves no half folder behind.
     gold_set = None if gold is None else read_dataset(gold)
     question_set = None if questions is None else read_dataset(questions)
     documents = Documents(as_corpus(corpus))
-    language = language or language_of(documents)
-    raw: dict[str, Any] = {
-        "name": name or folder.resolve().name or "gold",
+    settings = {name: value for name, value in settings.items() if value is not None}
+    language = settings.get("language") or language_of(documents)
+    raw = {
+        "name": folder.resolve().name or "gold",
         "language": language,
         "corpus": CORPUS if isinstance(corpus, Mapping) else _from_folder(corpus, folder),
-        "config": config and _from_folder(config, folder),
-        "database": database,
-        "schema": schema,
-        "scale": dict(scale or SCALES[language]),
-        "forbidden": to_jsonable(gold_set.forbidden) or None if gold_set is not None else None,
+        "scale": dict(SCALES[language]),
+        **settings,
     }
-    raw = {key: value for key, value in raw.items() if value is not None}
+    if "config" in raw:
+        raw["config"] = _from_folder(raw["config"], folder)
+    if gold_set is not None and gold_set.forbidden:
+        raw["forbidden"] = to_jsonable(gold_set.forbidden)
     text = _HEAD + yaml.safe_dump(raw, allow_unicode=True, sort_keys=False, width=1000)
     workshop = Workshop(folder, settings_of(text, FILE, folder.resolve()))
     address = workshop.address
-    if database is not None and address.path is not None:
+    if "database" in raw and address.path is not None:
         remedy = message("leave it out for an SQLite file in the folder")
         raise UsageError("no postgresql:// URL", field="--database", remedy=remedy)
     # A config is data here: what it names is loaded only when the workshop is opened.
@@ -299,7 +292,12 @@ def start(
     for source, top in ((gold_set, max(workshop.settings.scale)), (question_set, None)):
         if source is not None:
             people.append(Person(name=source.name, role="file"))
-            records += incoming(source, people[-1], documents, top)
+            records += records_of_gold(source, people[-1], documents, top)
+    lacking = Lacking(documents.corpus)
+    lacking.note([(0, query, None) for query in gold_set or ()], {"gold"})
+    lacking.gold = {
+        doc: place for doc, place in lacking.gold.items() if doc and doc not in documents
+    }
     make_folder(folder)
     if isinstance(corpus, Mapping):
         write_records(map(doc_record, corpus.values()), folder / CORPUS)
@@ -322,7 +320,17 @@ def start(
         documents=len(documents),
         questions=sum(isinstance(record, Question) for record in records),
         judgements=sum(isinstance(record, Judgement) for record in records),
+        absent=lacking.error("").problem if lacking else "",
     )
+
+
+def check_free(folder: Path) -> None:
+    """Raise a `UsageError` where no workshop can be made, as there is one or a file."""
+    if (folder / FILE).exists():
+        remedy = message("kragx workshop {folder} opens it", folder=folder)
+        raise UsageError("there is a workshop already", field=str(folder), remedy=remedy)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError("is a file; name a folder", field=str(folder))
 
 
 def _write_new(path: Path, text: str) -> None:

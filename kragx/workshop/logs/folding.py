@@ -116,7 +116,7 @@ class FoldedQuestion:
         )
 
 
-def gathered(
+def read_asks(
     questions: Iterable[LoggedQuestion],
     masker: Masker,
     keep: Sequence[str],

@@ -18,7 +18,7 @@ from kragx.data import read_run
 from kragx.data.lists import Floats
 from kragx.ground.errors import DataError, UsageError, check_whole
 from kragx.ground.printing import message
-from kragx.workshop.logs.folding import Ask, FoldedQuestion, fold, gathered
+from kragx.workshop.logs.folding import Ask, FoldedQuestion, fold, read_asks
 from kragx.workshop.logs.logged import GoldFrom, LoggedGold, day
 from kragx.workshop.logs.masks import Masker
 from kragx.workshop.logs.reading import Logs
@@ -75,6 +75,8 @@ def gold_from_logs(
         raise UsageError(problem, field="--random")
     if n is not None:
         check_whole("-n", n)
+    if len(results) == 1:
+        raise UsageError("lists of one alone cannot differ; name two or more", field="--results")
     # What slices are drawn by must not differ within a question, or it would be of two of them.
     keep = [*dict.fromkeys([*keep, *([by] if by else [])])]
     logs = Logs(
@@ -83,7 +85,9 @@ def gold_from_logs(
         encoding,
         replace(masker).text,  # it counts apart
     )
-    asks, cautions = gathered(logs.questions(), masker, keep, by, holds_rated=gold_from == "thumbs")
+    asks, cautions = read_asks(
+        logs.questions(), masker, keep, by, holds_rated=gold_from == "thumbs"
+    )
     if not asks:
         raise DataError("no question", path=str(logs.paths[0]), remedy="name it with --column")
     questions, n_exact = fold(asks)
@@ -177,8 +181,6 @@ def _disagreement(
     questions: Sequence[FoldedQuestion], results: Sequence[str | Path]
 ) -> list[float]:
     """How much lists differ: 1 - Jaccard of their documents, the mean over pairs."""
-    if len(results) == 1:
-        raise UsageError("lists of one alone cannot differ; name two or more", field="--results")
     runs = [read_run(path).results for path in results]
     values, n_known = [0.0] * len(questions), 0
     for row, question in enumerate(questions if runs else ()):

@@ -11,20 +11,17 @@ from datetime import date
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from kragx.data.formats.jsonl import open_text, read_text
 from kragx.data.yaml_text import yaml_mapping
-from kragx.ground.errors import ConfigError, nearest, shorten
+from kragx.ground.errors import ConfigError, UsageError, inside, shorten
+from kragx.ground.options import OneOf, a_mapping, a_text, check_options, made_of, mistakes_of
 
 _MAYBE = re.compile(r"[@＠]|%40|골뱅이|\bat\b|[(\[{<]a|(?:\d\D{0,5}){7}|공\s?일", re.IGNORECASE)
 """What every text has that holds something to mask by kragx's own patterns."""
 
 _FULL_WIDTH = {0xFF01 + place: 0x21 + place for place in range(94)} | {0x3000: " "}
-
-_ANY, _NONE = re.compile(""), re.compile("(?!)")
-_LISTS = {"context": _ANY, "near": _ANY, "not_after": _NONE, "not_near": _NONE}
-"""What stands for a list of words that a mask does not have."""
 
 _SEP = r"[\s.·/_~‐-―−-]"
 
@@ -42,25 +39,52 @@ _ISSUERS = re.compile(
 )
 
 
+def _pattern(value: Any) -> re.Pattern[str]:
+    try:
+        pattern = re.compile(a_text(value).replace("SEP", _SEP), re.IGNORECASE | re.VERBOSE)
+    except re.error as error:
+        raise UsageError("no regular expression: {error}", error=error) from None
+    # A mask that finds the empty text would be put between all letters.
+    if any(not match[0] for match in pattern.finditer("a1 @.")):
+        raise UsageError("it finds nothing at all, too; write x+ for x*")
+    return pattern
+
+
+def _words(missing: str, between: str = "") -> Callable[[Any], re.Pattern[str]]:
+    """Finds one of some words, with what may stand between; `missing` where a mask has none."""
+
+    def read(value: Any) -> re.Pattern[str]:
+        if not isinstance(value, (list, tuple)):
+            raise UsageError("a list is expected ({value})", value=shorten(value))
+        words = "|".join(re.escape(str(word)) for word in value)
+        pattern = rf"(?<![a-z])(?:{words}){between}" if words else missing
+        return re.compile(pattern, re.IGNORECASE)
+
+    return read
+
+
 @dataclass(frozen=True)
 class Mask:
     """One kind of personal data.
 
     Attributes:
-        name: what stands in its place, with a number.
+        as_: what stands in its place, with a number.
         pattern: finds it.
-        check: what a find must satisfy besides.
-        context, near: what must stand right before, or close.
-        not_after, not_near: what must not.
+        check: what a find must satisfy besides (`CHECKS`).
+        context, near: words of which one must stand right before, or close.
+        not_after, not_near: words of which none may.
     """
 
-    name: str
-    pattern: re.Pattern[str]
-    check: Callable[[str, str], bool]
-    context: re.Pattern[str]
-    near: re.Pattern[str]
-    not_after: re.Pattern[str]
-    not_near: re.Pattern[str]
+    as_: Annotated[str, a_text]
+    pattern: Annotated[re.Pattern[str], _pattern]
+    check: Annotated[str, OneOf(lambda: CHECKS)] = ""
+    context: Annotated[Any, _words("", _BETWEEN)] = ()
+    near: Annotated[Any, _words("")] = ()
+    not_after: Annotated[Any, _words("(?!)", _BETWEEN)] = ()
+    not_near: Annotated[Any, _words("(?!)")] = ()
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     def is_meant(self, match: re.Match[str]) -> bool:
         """Whether a find is what the mask is for."""
@@ -68,7 +92,7 @@ class Mask:
         around = f"{before} {match.string[match.end() : match.end() + 25]}"
         is_wanted = self.near.search(around) and self.context.search(before)
         is_other = self.not_near.search(around) or self.not_after.search(before)
-        return bool(is_wanted and not is_other) and self.check(match[0], before)
+        return bool(is_wanted and not is_other) and CHECKS[self.check](match[0], before)
 
 
 @dataclass
@@ -115,15 +139,15 @@ class Masker:
     def _masked(self, mask: Mask, match: re.Match[str]) -> str:
         if not mask.is_meant(match):
             return match[0]
-        value = mask.name, _plain(mask.name, match[0])
+        value = mask.as_, _canonical(mask.as_, match[0])
         if value not in self._numbers:
-            self._last[mask.name] += 1
-            self._numbers[value] = self._last[mask.name]
-        self.counts[mask.name] += 1
-        return f"[{mask.name} {self._numbers[value]}]"
+            self._last[mask.as_] += 1
+            self._numbers[value] = self._last[mask.as_]
+        self.counts[mask.as_] += 1
+        return f"[{mask.as_} {self._numbers[value]}]"
 
 
-def _plain(name: str, text: str) -> str:
+def _canonical(name: str, text: str) -> str:
     """What is the same however it is written."""
     text = text.casefold()
     if name == "email":
@@ -162,47 +186,17 @@ def read_masks(path: Path | None = None) -> Masker:
             file.write(default)
     text = default if path is None else read_text(path)
     options_of = yaml_mapping(text, str(path), "a mapping of masks by name is expected")
-    masks, problems = [], []
+    masks, problems = [], list[str]()
     for name, options in options_of.items():
         try:
-            masks += [_mask(str(name), options)] if options else []
-        except ValueError as error:
-            problems.append(f"{name}{error}")
+            with inside(str(name)):
+                filled = {"as": str(name), **a_mapping(options or {})}
+                masks += [made_of(Mask, filled)] if options else []
+        except UsageError as error:
+            problems += map(str, mistakes_of(error))
     if problems:
         raise ConfigError(str(path), problems)
     return Masker(masks, is_own=text != default)
-
-
-def _mask(name: str, options: Any) -> Mask:
-    """A mask by what a file says of it; a `ValueError` names the field and what is wrong."""
-    if not isinstance(options, Mapping) or not isinstance(options.get("pattern"), str):
-        raise ValueError(f": a mask has a pattern; write {name}: {{pattern: ...}}")
-    valid = ("pattern", "check", "as", *_LISTS)
-    if key := next((str(key) for key in options if key not in valid), None):
-        raise ValueError(f".{key}: unknown; {nearest(key, valid)}")
-    if (check := options.get("check", "")) not in CHECKS:
-        raise ValueError(f".check: unknown check {check!r}; {nearest(str(check), CHECKS)}")
-    try:
-        compiled = re.compile(options["pattern"].replace("SEP", _SEP), re.IGNORECASE | re.VERBOSE)
-    except re.error as error:
-        raise ValueError(f".pattern: no regular expression: {error}") from None
-    # A mask that finds the empty text would be put between all letters.
-    if any(not match[0] for match in compiled.finditer("a1 @.")):
-        raise ValueError(".pattern: it finds nothing at all, too; write x+ for x*")
-    patterns = {key: _words(key, options.get(key) or []) for key in _LISTS}
-    return Mask(str(options.get("as") or name), compiled, CHECKS[check], **patterns)
-
-
-def _words(key: str, words: object) -> re.Pattern[str]:
-    """Finds one of some words in a text; right before a find also with what stands between."""
-    if not isinstance(words, list) or not all(isinstance(word, (str, int)) for word in words):
-        value = shorten(words)
-        raise ValueError(f".{key}: a list of words is expected, not {value}; write [{value}]")
-    if not words:
-        return _LISTS[key]
-    named = "|".join(re.escape(str(word)) for word in words)
-    between = _BETWEEN if key in ("context", "not_after") else ""
-    return re.compile(rf"(?<![a-z])(?:{named}){between}", re.IGNORECASE)
 
 
 def _is_card(text: str, before: str) -> bool:

@@ -221,8 +221,8 @@ class Logs:
         """Take in a record of a tool: question and answer from where they are said to stand."""
         columns = {key: name for name, key in tool.COLUMNS.items() if name in self._columns}
         named = {key: self._value(record, name)[1] for key, name in columns.items()}
-        told = {key: value for key, value in named.items() if value is not None}
-        self._spans += tool.spans_of({**record, **told})
+        mapped = {key: value for key, value in named.items() if value is not None}
+        self._spans += tool.spans_of({**record, **mapped})
         column = self._columns.get("thumbs")
         for place, value in () if column == "" else tool.thumbs_of(record, column):
             if value not in _NOTHING:

@@ -129,16 +129,18 @@ class Move(Result):
             rest_line = message("and {n} more", n=len(items) - _SHOWN)
             yield Line(rest_line, "dim", indent=2)
 
-    def write(self, path: Path) -> tuple[Path, Path]:
-        """Write the moved gold set, and beside it what is left to a person.
+    def write(self, path: Path) -> list[Path]:
+        """Write the moved gold set, and beside it what is left to a person, if anything is.
 
         Returns:
-            Both paths; the second ends in ``.unsure.jsonl``, and has a line for each item.
+            The paths; the second ends in ``.unsure.jsonl``, and has a line for each item.
         """
         make_folder(path.parent)
         write_gold(self.dataset, path)
+        if not self.open:
+            return [path]
         write_records(map(self._undecided_line, self.open), undecided_file(path))
-        return path, undecided_file(path)
+        return [path, undecided_file(path)]
 
     def _undecided_line(self, item: Moved) -> dict[str, Any]:
         gold = {"id": item.id, "text": item.text, "grade": item.grade}

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import combinations
+from itertools import chain, combinations
 from math import log2
 
 import numpy as np
@@ -20,7 +20,7 @@ from kragx.metrics import Floats
 from kragx.metrics.intervals import Interval, expanded_intervals
 from kragx.workshop.pairs.moved import ORIGIN
 from kragx.workshop.pairs.standing import Copies, Standing, gold_grade, standing, verdicts
-from kragx.workshop.state.records import Question, SuggestedDocument
+from kragx.workshop.state.records import Question
 from kragx.workshop.state.state import Pair, State
 
 CUT = 10
@@ -69,7 +69,6 @@ class PooledDocument:
     Attributes:
         pair: the question's uid, and the id of the document that stands for its copies.
         standing: what people say of it.
-        ranks: where each retriever has it first, from 1; 0 where it does not.
         is_twice: whether two people judge it.
         is_judged: whether a person has judged it, and not only a file.
         grade: in a gold file; 0 of what is unusable, and of what is not known.
@@ -80,7 +79,6 @@ class PooledDocument:
 
     pair: Pair
     standing: Standing
-    ranks: tuple[int, ...]
     is_twice: bool
     is_judged: bool
     grade: float
@@ -127,47 +125,40 @@ class QuestionPool:
             docs: the corpus; what is no longer in it is left out.
             empty: uids of askings (`asking_uid`) that were answered with nothing.
         """
-        uids = {
-            asking_uid(question, name, key): number
-            for number, (name, key) in enumerate(plan.retrievers.items())
-        }
+        uids = [asking_uid(question, *retriever) for retriever in plan.retrievers.items()]
         answers = set(empty)
-        places: dict[str, list[tuple[int, int]]] = {}
+        # By the document that stands for its copies, each retriever's best rank.
+        ranks: dict[str, dict[str, int]] = {}
         possible_places: dict[str, dict[str, float]] = {}
-
-        def take(row: SuggestedDocument) -> None:
-            number = uids.get(row.uid)
-            if row.origin == "retriever" and number is None and uids:
-                return  # of a retriever that is not asked any more, or another text
+        for row in chain.from_iterable(state.candidates.get(question.uid, {}).values()):
+            if row.origin == "retriever" and uids and row.uid not in uids:
+                continue  # of a retriever that is not asked any more, or another text
             answers.add(row.uid)
-            if row.document in docs:
-                first = copies.first(row.document)
-                ranks = places.setdefault(first, [])
-                if row.origin == ORIGIN:
-                    possible_places.setdefault(row.detail, {}).setdefault(first, row.score or 0.0)
-                if number is not None and row.rank is not None:
-                    ranks.append((number, row.rank))
-
-        for rows in state.candidates.get(question.uid, {}).values():
-            for row in rows:
-                take(row)
+            if row.document not in docs:
+                continue
+            first = copies.first(row.document)
+            best = ranks.setdefault(first, {})
+            if row.origin == ORIGIN:
+                possible_places.setdefault(row.detail, {}).setdefault(first, row.score or 0.0)
+            if row.uid in uids and row.rank is not None:
+                best[row.uid] = min(row.rank, best.get(row.uid, row.rank))
         # What somebody searched for and judged, too: nobody is to be asked for it again.
         for document in state.judged.get(question.uid, ()):
             pair = (question.uid, document)
             is_judged = any(state.judgements.get(pair, {}).values()) or state.decisions.get(pair)
             if document in docs and is_judged:
-                places.setdefault(copies.first(document), [])
+                ranks.setdefault(copies.first(document), {})
         files = {person.uid for person in state.people.values() if person.role == "file"}
         candidates = {
             document: _candidate(
                 (question.uid, document),
-                places[document],
+                [ranks[document].get(uid, 0) for uid in uids],
                 standing(state, question.uid, copies.all(document)),
                 files,
                 plan,
             )
             # In an order of its own: by rank a first place would tell people what to say.
-            for document in sorted(places, key=lambda document: chance(question.uid, document))
+            for document in sorted(ranks, key=lambda document: chance(question.uid, document))
         }
         likeliest = (
             sorted(doubt, key=lambda place: -doubt[place]) for doubt in possible_places.values()
@@ -237,22 +228,13 @@ class QuestionPool:
 
 
 def _candidate(
-    pair: Pair,
-    places: Sequence[tuple[int, int]],
-    verdict: Standing,
-    files: set[str],
-    plan: LabellingPlan,
+    pair: Pair, ranks: Sequence[int], verdict: Standing, files: set[str], plan: LabellingPlan
 ) -> PooledDocument:
-    """A document of a question, by the ranks at which retrievers of a number have it."""
-    ranks = tuple(
-        min((rank for n, rank in places if n == number), default=0)
-        for number in range(len(plan.retrievers))
-    )
+    """A document of a question, by the rank at which each retriever has it; 0 where it does not."""
     gains = [1.0 / log2(1.0 + rank) if 0 < rank <= plan.cut else 0.0 for rank in ranks] or [0.0]
     return PooledDocument(
         pair,
         verdict,
-        ranks,
         chance(*pair, "twice") < plan.twice,
         # A file's grade counts, but nobody has looked at the pair here.
         bool(verdict.by - files),

@@ -13,13 +13,14 @@ from kragx.data import Gold, normalise
 from kragx.data.formats.jsonl import read_records
 from kragx.ground.errors import DataError, inside, shorten
 from kragx.ground.printing import message
+from kragx.workshop.pairs.standing import Copies
 from kragx.workshop.state.records import SuggestedDocument
 from kragx.workshop.state.state import State
 
 ORIGIN = "moved"
 _MOST = 1000  # characters that are shown of a text; it was one chunk
 _OPEN = ("unsure", "lost")
-_ANOTHER = "import into the workshop over the corpus that the gold was moved to"
+_ANOTHER = message("import into the workshop over the corpus that the gold was moved to")
 
 
 def rows_of_moved(
@@ -46,12 +47,14 @@ def rows_of_moved(
         place = f"{path}:line {number}"
         try:
             uid, words, text = line["query_id"], line["query"], line["gold"]["text"]
-            grade, old = line["gold"].get("grade", 1), line["gold"].get("id")
+            grade, old = float(line["gold"].get("grade", 1)), line["gold"].get("id")
             metadata = {"moved": line["verdict"]} | ({} if old is None else {"old_id": old})
-            chunks = [(chunk["id"], float(chunk["share"])) for chunk in line["candidates"]]
+            chunks = {chunk["id"]: float(chunk["share"]) for chunk in line["candidates"]}
             is_item = "." not in line["field"]  # an alternative is no item of its own
+            if not all(isinstance(value, str) for value in (uid, text, *chunks)):
+                raise TypeError("a text is expected")
             uid = uid if uid in state.questions else uids.get(words.strip(), uid)
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             problem = message("{value} is no gold that is left", value=shorten(line))
             remedy = message("name the file that kragx gold move wrote")
             raise DataError(problem, path=place, remedy=remedy) from None
@@ -60,7 +63,7 @@ def rows_of_moved(
             item = {"text": text, "grade": grade, "metadata": metadata}
             questions.setdefault(uid, row)["gold"].append(item)
         n_lost += not chunks
-        for document, share in chunks:
+        for document, share in chunks.items():
             with inside(path=place):
                 if text_of(document) is None:
                     raise DataError(
@@ -96,13 +99,13 @@ def is_doubt(gold: Gold) -> bool:
     return gold.id is None and gold.metadata.get("moved") in _OPEN
 
 
-def is_settled(
+def is_resolved(
     gold: Gold,
     question: str,
     candidates: Mapping[str, Iterable[SuggestedDocument]],
-    first: Callable[[str], str],
+    copies: Copies,
     judged: Collection[str],
-    relevant: Collection[str],
+    answers: Collection[str],
 ) -> bool:
     """Whether people have said where the text of a doubt is now, or that it is nowhere.
 
@@ -113,20 +116,16 @@ def is_settled(
         gold: the doubt.
         question: the uid of its question.
         candidates: of the question, by document.
-        first: gives the document that stands for a document and its copies.
-        judged: those that people have judged.
-        relevant: those that answer the question.
+        copies: of the corpus's documents.
+        judged: those that people have judged, by the first of their copies.
+        answers: of these the relevant ones.
     """
-    # What a file says is what is in doubt: only a person can settle where a text is now.
-    answers = set(relevant) & set(judged)
-    others = {
-        first(alternative.id) for alternative in gold.alternatives if alternative.id is not None
-    }
+    alternatives = {copies.first(doc.id) for doc in gold.alternatives if doc.id is not None}
     places = {
-        first(document)
+        copies.first(document)
         for document, rows in candidates.items()
         if any(row.uid == _uid(question, document, gold.text or "") for row in rows)
     }
     if not places:
         return bool(answers)
-    return bool((places | others) & answers) or places <= set(judged)
+    return not (places | alternatives).isdisjoint(answers) or places.issubset(judged)

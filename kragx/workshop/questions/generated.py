@@ -1,7 +1,7 @@
 """Questions that a model writes about a corpus, and what becomes of each: kept, or why not."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice, product
 from typing import Any
 
@@ -14,14 +14,12 @@ from kragx.judging.judge import Grader, Judged
 from kragx.judging.judgement_counts import Tally, check_missing
 from kragx.judging.question import Judgement, Question
 from kragx.workshop.questions.documents import CorpusPassages, Passage
-from kragx.workshop.questions.drafts import (
+from kragx.workshop.questions.prompts import (
     DIFFICULTIES,
-    Draft,
     Kind,
-    asked_for,
-    drafts,
-    need_of,
-    relevance_of,
+    need_check,
+    relevance_check,
+    writing_request,
 )
 from kragx.workshop.questions.question import NewQuestion, Sieve, Why, WrittenQuestions
 from kragx.workshop.questions.targets import (
@@ -93,18 +91,17 @@ def write_questions(
     passages = CorpusPassages([*as_corpus(corpus).docs.values()], seed, uses_of(existing))
     several = several if passages.have_neighbours else 0.0
     kinds = wanted_kinds(shares, existing, unanswerable, several)
-    slots = [_Slot(*pair) for pair in enumerate(islice(kinds, n))]
     sieve = Sieve((query.text or "" for query in existing), most_leak)
-    source = _ModelDrafts(judge, passages, sieve)
+    source = _ModelDrafts(judge, passages, islice(kinds, n), sieve)
     # Later tries begin so far on that they come to passages which no earlier one has asked about.
     stride = max(1, len(passages) // tries)
     for attempt in range(tries):
-        if open_slots := [slot for slot in slots if slot.is_open]:
-            source.round(open_slots, attempt * stride)
-    questions = tuple(slot.question for slot in slots if slot.question is not None)
-    cells = [(question.query_type, question.difficulty) for question in questions]
-    counts = Kinds(shares, (), [*kinds_of(existing), *cells]).counts
-    n_left = sum(slot.is_open for slot in slots)
+        if source.open:
+            source.round(attempt * stride)
+    questions = tuple(question for _, question in sorted(source.questions.items()))
+    written = [question.query for question in questions]
+    counts = Kinds(shares, (), kinds_of([*existing, *written])).counts
+    n_left = len(source.open)
     lacking = message("{n} questions are lacking: no try gave one that passes", n=n_left)
     notes = (lacking,) if n_left else ()
     return WrittenQuestions(
@@ -131,127 +128,130 @@ def wanted_kinds(
         yield Kind(query_type, difficulty, answerable, bool(is_of_several))
 
 
-@dataclass
-class _Slot:
-    """A place for a question.
+class _ModelDrafts:
+    """Rounds of writing and checking, and what came of them.
 
     Attributes:
-        place: in the list of all.
-        kind: what it should be like.
-        is_open: whether a question is still to be written for it.
-        question: the one that it has.
+        open: by place in the list of all, the kinds of the questions that are still to be written.
+        questions: by place those that are kept.
     """
 
-    place: int
-    kind: Kind
-    is_open: bool = True
-    question: NewQuestion | None = None
-
-
-class _ModelDrafts:
-    """Rounds of writing and checking, and what came of them."""
-
-    def __init__(self, judge: Grader, passages: CorpusPassages, sieve: Sieve) -> None:
-        relevance_of(judge, Draft("", "", "easy"), "")  # what cannot be asked is refused at once
+    def __init__(
+        self, judge: Grader, passages: CorpusPassages, kinds: Iterable[Kind], sieve: Sieve
+    ) -> None:
+        # What cannot be asked is refused at once.
+        relevance_check(judge, NewQuestion("", None, None, ()), "")
         self._judge, self._passages, self._sieve = judge, passages, sieve
+        self.open: dict[int, Kind] = dict(enumerate(kinds))
+        self.questions: dict[int, NewQuestion] = {}
         self._requests: set[tuple[str, Kind]] = set()
         self._writing, self._checking = Tally(), Tally()
         self._n_excused = self._n_refused = self._n_unknown = 0
 
-    def round(self, slots: Sequence[_Slot], offset: int) -> None:
-        """Write a question for each of these places, and check it."""
-        requests = [self._request(slot, offset) for slot in slots]
-        written, judged = drafts(self._judge, [question for _, question in requests])
+    def round(self, offset: int) -> None:
+        """Write a question for each open place, and check it."""
+        kinds = dict(self.open)
+        requests = [self._request(place, kind, offset) for place, kind in kinds.items()]
+        judged = self._judge.members[0].judge([question for _, question in requests])
         self._take(self._writing, judged)
-        candidates: list[tuple[_Slot, NewQuestion, list[Question]]] = []
-        for slot, (passage, request), text, judgement in zip(
-            slots, requests, written, judged.judgements, strict=True
+        candidates: list[tuple[int, NewQuestion, list[Question]]] = []
+        for (place, kind), (passage, request), judgement in zip(
+            kinds.items(), requests, judged.judgements, strict=True
         ):
-            if text is None and judgement.failure is not None:
-                self._count(slot, {judgement.failure})
-            draft = text
-            if text is None and not slot.is_open:
+            entries = judgement.entries
+            if judgement.failure is not None:
+                self._count(place, {judgement.failure})
+            if not entries and place not in self.open:
                 # As long as one that will be checked, and each of its own, as these will be.
                 words = ("질문 " if request.rubric.language == "ko" else "question ") * 10
-                draft = Draft(f"{slot.place} {words}", words, "easy")
-            if draft is not None and (candidate := self._candidate(slot, passage, request, draft)):
-                candidates.append((slot, *candidate))
+                entries = ((0, f"{place} {words}\n{words}"),)
+            for grade, text in entries[:1]:
+                question = self._question(kind, passage, request, grade, text)
+                if place not in self.open or self._passes(question, passage, request):
+                    candidates.append((place, question, self._checks(place, question, passage)))
         if candidates:
             checked = self._judge.judge([check for *_, checks in candidates for check in checks])
             self._take(self._checking, checked)
             judgements = iter(checked.judgements)
-            for slot, question, checks in candidates:
-                self._decide(slot, question, checks, [*islice(judgements, len(checks))])
+            for place, question, checks in candidates:
+                self._decide(place, question, checks, [*islice(judgements, len(checks))])
 
-    def _request(self, slot: _Slot, offset: int) -> tuple[Passage, Question]:
+    def _request(self, place: int, kind: Kind, offset: int) -> tuple[Passage, Question]:
         """The question to the model for a place, about a passage that had none of this kind."""
         # Of three: half the times two, as a question seldom needs more.
-        n = 2 + slot.place % 2 if slot.kind.several else 1
-        passage, round_ = self._passages.at(slot.place + offset, n)
-        kind = replace(slot.kind, several=len(passage.parts) > 1, number=round_ + 1)
+        passage, round_ = self._passages.at(place + offset, 2 + place % 2 if kind.several else 1)
+        kind = replace(kind, several=len(passage.parts) > 1, number=round_ + 1)
         while (passage.text, kind) in self._requests:
             kind = replace(kind, number=kind.number + 1)
         self._requests.add((passage.text, kind))
         ids = ", ".join(passage.sources)
-        return passage, asked_for(self._judge, passage.text, kind, ids)
+        return passage, writing_request(self._judge, passage.text, kind, ids)
 
-    def _count(self, slot: _Slot, failures: Collection[str | None]) -> None:
+    def _count(self, place: int, failures: Collection[str | None]) -> None:
         """Count a place of whose question nothing is known; a dry run does not go on with it."""
         is_refused = _REFUSED.issuperset(failures)
-        slot.is_open = is_refused or not self._judge.dry_run
+        if self._judge.dry_run and not is_refused:
+            del self.open[place]
         self._n_refused += is_refused
         self._n_unknown += not is_refused
 
-    def _candidate(
-        self, slot: _Slot, passage: Passage, request: Question, draft: Draft
-    ) -> tuple[NewQuestion, list[Question]] | None:
-        """A draft with what the model is asked about it; None if a rule takes it out.
+    def _question(
+        self, kind: Kind, passage: Passage, request: Question, grade: float, entry: str
+    ) -> NewQuestion:
+        """What a model wrote: a question, and from the second line on its answer.
 
-        That is how far it needs documents, whether its passage answers it, and of what is to have
-        no answer whether those nearest to it do.
+        The answer of one that is to have none is what is missing; it may be empty.
         """
-        judge, answerable = self._judge, slot.kind.answerable
-        missing = {} if answerable or not draft.answer else {"lacks": draft.answer}
-        question = NewQuestion(
-            draft.text,
-            slot.kind.query_type,
-            draft.difficulty if answerable else None,
+        text, _, answer = entry.partition("\n")
+        missing = {} if kind.answerable or not answer else {"lacks": answer}
+        return NewQuestion(
+            text,
+            kind.query_type,
+            DIFFICULTIES[int(grade)] if kind.answerable else None,
             passage.sources,
-            {"model": judge.members[0].model, "rubric": request.rubric.id, **missing},
-            leak(draft.text, [part.doc.text or "" for part in passage.parts]),
-            answerable=None if answerable else False,
-            reference=draft.answer or None if answerable else None,
+            {"model": self._judge.members[0].model, "rubric": request.rubric.id, **missing},
+            leak(text, [part.doc.text or "" for part in passage.parts]),
+            answerable=None if kind.answerable else False,
+            reference=answer or None if kind.answerable else None,
         )
+
+    def _passes(self, question: NewQuestion, passage: Passage, request: Question) -> bool:
+        """Whether no rule takes a question out."""
         # A Korean question about a Korean passage is right, whatever the rubric's language is.
         wanted = request.rubric.language == "ko" or is_korean(passage.text)
         is_right = is_korean(question.text) in (wanted, request.rubric.language == "ko")
         faults: list[Why] = [] if is_right else ["wrong language"]
-        if slot.is_open and self._sieve.first([question], faults) is None:
-            return None
+        return self._sieve.first([question], faults) is not None
+
+    def _checks(self, place: int, question: NewQuestion, passage: Passage) -> list[Question]:
+        """What the model is asked about a question.
+
+        That is how far it needs documents, whether its passage answers it, and of what is to have
+        no answer whether those nearest to it do.
+        """
         passages = [passage]
-        if not answerable:
-            near = self._passages.nearest(draft.text, _NEAREST + 1)
-            if not slot.is_open:  # what stands for a question is near to nothing
-                places = range(slot.place, slot.place + _NEAREST + 1)
+        if question.answerable is False:
+            near = self._passages.nearest(question.text, _NEAREST + 1)
+            if place not in self.open:  # what stands for a question is near to nothing
+                places = range(place, place + _NEAREST + 1)
                 near = [self._passages.at(place)[0].parts[0] for place in places]
             parts = [part for part in near if part not in passage.parts][:_NEAREST]
             passages += [Passage((part,)) for part in parts]
-        checks = [need_of(judge, draft, answerable=answerable)]
-        checks += [relevance_of(judge, draft, row.text, question.uid) for row in passages]
-        return question, checks
+        relevance = [relevance_check(self._judge, question, row.text) for row in passages]
+        return [need_check(self._judge, question), *relevance]
 
     def _decide(
         self,
-        slot: _Slot,
+        place: int,
         question: NewQuestion,
         checks: Sequence[Question],
         judgements: Sequence[Judgement],
     ) -> None:
         """Keep a question or drop it, by what the model says; what is not known says nothing."""
-        if not slot.is_open:
+        if place not in self.open:
             return  # it merely stood for a question
         need, *answers = judgements
-        answerable = slot.kind.answerable
+        answerable = question.answerable is not False
         required = judgements[:2] if answerable else judgements
         failures = {row.failure for row in required if row.grade is None}
         by_need, by_relevance = (check.rubric for check in checks[:2])
@@ -266,11 +266,12 @@ class _ModelDrafts:
         if fault is not None:
             self._sieve.fell[fault] += 1
         elif failures:
-            self._count(slot, failures)
+            self._count(place, failures)
         else:
             grades = {"need": need.grade, "relevance": answers[0].grade}
-            slot.question = replace(question, made_by={**question.made_by, "checks": grades})
-            slot.is_open = False
+            made_by = {**question.made_by, "checks": grades}
+            self.questions[place] = replace(question, made_by=made_by)
+            del self.open[place]
 
     def _take(self, tally: Tally, judged: Judged) -> None:
         """Count what was asked.

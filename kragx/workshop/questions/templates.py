@@ -22,7 +22,15 @@ from kragx.data.formats.jsonl import read_text
 from kragx.data.gold import Query
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.ground.errors import DataError, UsageError, check_whole, inside, installing, nearest
-from kragx.ground.options import check_options, fitting, from_options, is_text, one_of, optional
+from kragx.ground.options import (
+    a_mapping,
+    check_options,
+    fitting,
+    from_options,
+    is_text,
+    one_of,
+    optional,
+)
 from kragx.ground.printing import message
 from kragx.judging.template import environment
 from kragx.workshop.questions.documents import Filling, Language, fillings, sampled
@@ -41,7 +49,7 @@ from kragx.workshop.questions.words import has_kiwi, leak
 _LONGEST = 500
 """Characters of a question; what a template makes longer is none."""
 
-_needed_text = fitting(is_text, "{!r} is no text; write one")
+_needed_text = fitting(is_text, "{value!r} is no text; write one")
 
 
 @dataclass(frozen=True)
@@ -145,9 +153,7 @@ def read_templates(source: object) -> tuple[Template, ...]:
         templates = []
         for number, entry in enumerate(source["templates"]):
             with inside(f"templates[{number}]"):
-                if not isinstance(entry, Mapping):
-                    raise UsageError("a mapping with id, query_type, difficulty and text is needed")
-                templates.append(from_options(Template, {**shared, **entry}))
+                templates.append(from_options(Template, {**shared, **a_mapping(entry)}))
         check_ids(templates)
     return tuple(templates)
 

@@ -79,23 +79,6 @@ Why = Literal["no questions", "no documents", "all judged", "with others"]
 
 
 @dataclass(frozen=True)
-class JudgingTurn:
-    """A pair to judge.
-
-    Attributes:
-        question: its uid.
-        document: the id of the document.
-        copies: how many documents of the corpus it stands for, itself among them.
-        mine: what the person said of it before.
-    """
-
-    question: str
-    document: str
-    copies: int = 1
-    mine: Judgement | None = None
-
-
-@dataclass(frozen=True)
 class _Request:
     """Who asks for a pair, of which question, and what they have before them already."""
 
@@ -169,7 +152,7 @@ class Queue:
 
     def next_pair(
         self, person: str, question: str | None = None, besides: Sequence[Pair] = ()
-    ) -> JudgingTurn | Why:
+    ) -> Pair | Why:
         """What a person judges next, the same again until they have judged it; or why nothing.
 
         Args:
@@ -191,14 +174,12 @@ class Queue:
             # without a word should not hold many.
             pairs = [*besides, *filter(None, [pair])][:_HELD]
             self._leases[person] = dict.fromkeys(pairs, self._now + LEASE)
-            return self._why(request) if pair is None else self.turn(person, *pair)
+            return self._why(request) if pair is None else pair
 
-    def turn(self, person: str, question: str, document: str) -> JudgingTurn:
-        """A pair as it is shown, whether it is suggested or was searched for."""
-        copies = self.copies.all(document)
-        newest = (self.state.newest((question, copy), person) for copy in copies)
-        mine = max(filter(None, newest), key=lambda judgement: judgement.at, default=None)
-        return JudgingTurn(question, document, len(copies), mine)
+    def mine(self, person: str, pair: Pair) -> Judgement | None:
+        """What a person said of a pair before, or of a copy."""
+        newest = (self.state.newest((pair[0], copy), person) for copy in self.copies.all(pair[1]))
+        return max(filter(None, newest), key=lambda judgement: judgement.at, default=None)
 
     def _why(self, request: _Request) -> Why:
         if not request.pools:
@@ -337,7 +318,7 @@ class Queue:
         """What they put off, the longest ago first."""
 
         def since(candidate: PooledDocument) -> tuple[str, Pair]:
-            mine = self.turn(request.person, *candidate.pair).mine
+            mine = self.mine(request.person, candidate.pair)
             return mine.at if mine else "", candidate.pair
 
         return min(

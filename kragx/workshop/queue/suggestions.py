@@ -9,15 +9,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, SurrogateRepair, normalise
+from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, normalise
 from kragx.data.databases import StoreFailedError, answering
-from kragx.data.gold import as_turns
 from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.ground.errors import KragxError
 from kragx.ground.printing import joined, message
 from kragx.workshop.folder.places import origin_of
 from kragx.workshop.pairs.candidates import asking_uid
 from kragx.workshop.queue.queue import Queue
+from kragx.workshop.releases.contents import query_of
 from kragx.workshop.state.records import Question, SuggestedDocument
 
 _PATIENCE = 0.5
@@ -26,7 +26,7 @@ _PATIENCE = 0.5
 _PAUSE = 5.0
 """Seconds after which what could not be stored is tried again."""
 
-Heard = Callable[[Query, Retrieved], None]
+OnAnswer = Callable[[Query, Retrieved], None]
 """Is told each answer as it comes, from whatever thread it comes in."""
 
 
@@ -43,7 +43,7 @@ class SuggestionSource:
 
     name: str
     key: str
-    ask: Callable[[GoldDataset, Heard], Run]
+    ask: Callable[[GoldDataset, OnAnswer], Run]
 
 
 class Suggester:
@@ -62,15 +62,15 @@ class Suggester:
         say: Callable[[str], object] = str,
     ) -> None:
         self._queue, self._sources, self._say = queue, sources, say
-        self._told: dict[str, str] = {}
+        self._last_remarks: dict[str, str] = {}
         self._state, self._docs = queue.state, queue.docs
-        self.beside: Neighbours = Neighbours(queue.docs)
+        self._neighbours = neighbours(queue.docs)
         self._of_text: dict[str, str] = {}
         self._tried: set[str] = set()
         self._position = 0
         self._wake = threading.Event()
         self._failed: defaultdict[str, dict[str, str]] = defaultdict(dict)
-        self._lost: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        self._not_in_corpus: defaultdict[str, dict[str, None]] = defaultdict(dict)
 
     def start(self) -> None:
         """Work in a thread that ends with the process: now, and whenever it is woken."""
@@ -118,7 +118,7 @@ class Suggester:
         known = set(self._state.candidates.get(question.uid, ()))
         gold = [str(item["id"]) for item in question.gold if item.get("id")]
         gold += [candidate.pair[1] for candidate in pool or () if candidate.grade > 0]
-        beside = [near for document in gold for near in self.beside.of(document)]
+        beside = [near for document in gold for near in self._neighbours.get(document, ())]
         for origin, documents in (("source", [*question.sources, *gold]), ("neighbour", beside)):
             for document in documents:
                 if document in self._docs and document not in known:
@@ -137,24 +137,18 @@ class Suggester:
 
     def _ask(self, source: SuggestionSource, questions: Sequence[Question]) -> None:
         """Store the answers to some questions."""
-        queries = (
-            Query(
-                question.uid, question.text, history=as_turns(question.history, SurrogateRepair())
-            )
-            for question in questions
-        )
         # Whoever has told of an answer as it came is not asked for it again below.
         unanswered = {question.uid: question for question in questions}
         # Answers may come from several threads at once.
         lock = threading.Lock()
 
-        def hear(query: Query, answer: Retrieved) -> None:
+        def take_answer(query: Query, answer: Retrieved) -> None:
             with lock:
                 self._store(source, unanswered[query.id], answer)
                 del unanswered[query.id]
 
         try:
-            run = source.ask(GoldDataset(tuple(queries)), hear)
+            run = source.ask(GoldDataset(tuple(map(query_of, questions))), take_answer)
         except StoreFailedError:
             raise
         except Exception as error:  # a user's module may raise anything when it is loaded
@@ -189,7 +183,7 @@ class Suggester:
         for rank, doc in enumerate(answer.documents[: self._queue.plan.depth], start=1):
             document = self._in_corpus(doc)
             if document is None:
-                self._lost[source.name][doc.id or (doc.text or "")[:40]] = None
+                self._not_in_corpus[source.name][doc.id or (doc.text or "")[:40]] = None
                 continue
             yield SuggestedDocument(
                 uid=uid,
@@ -225,48 +219,39 @@ class Suggester:
             first, error = next(iter(failed.items()))
             values = {"n": len(failed), "question": first, "error": error}
             yield message("failed for {n} questions ({question!r}: {error})", **values)
-        if lost_docs := self._lost[name]:
+        if absent := self._not_in_corpus[name]:
             yield message(
                 "{n} documents that it found are not in the corpus, by id or by text (the first: "
                 "{first!r}); was it made from another one?",
-                n=len(lost_docs),
-                first=next(iter(lost_docs)),
+                n=len(absent),
+                first=next(iter(absent)),
             )
 
     def _tell(self, name: str, text: str) -> None:
         """Say what is worth knowing, unless it was said before; empty where it is over."""
-        if text and self._told.get(name) != text:
+        if text and self._last_remarks.get(name) != text:
             self._say(joined(": ", [name, text]))
-        self._told[name] = text
+        self._last_remarks[name] = text
 
 
-class Neighbours:
-    """The chunks before and after each: of the same source by offsets, else in the corpus's order.
+def neighbours(docs: Mapping[str, Doc]) -> dict[str, list[str]]:
+    """For each chunk the one before and the one after it, where there are any.
 
-    Args:
-        docs: the corpus. A document without a source (`origin_of`), or alone of it, is whole, and
-            has no neighbours.
+    They are of the same source, by offsets, else in the corpus's order. A document without a source
+    (`origin_of`), or alone of it, is whole, and has none.
     """
-
-    def __init__(self, docs: Mapping[str, Doc]) -> None:
-        of_source: defaultdict[str, list[tuple[int | None, str]]] = defaultdict(list)
-        for doc_id, doc in docs.items():
-            source, start = origin_of(doc)
-            if source is not None:
-                of_source[source].append((start, doc_id))
-        self._chunks: dict[str, list[str]] = {}
-        self._place: dict[str, tuple[str, int]] = {}
-        for source, chunks in of_source.items():
-            # Without offsets the order of the file is the best guess of how a source goes on.
-            if all(start is not None for start, _ in chunks):
-                chunks.sort(key=lambda chunk: chunk[0] or 0)
-            self._chunks[source] = [doc_id for _, doc_id in chunks]
-            self._place.update((chunk, (source, n)) for n, chunk in enumerate(self._chunks[source]))
-
-    def of(self, document: str) -> list[str]:
-        """The chunk before and the chunk after, where there are any."""
-        if document not in self._place:
-            return []
-        source, place = self._place[document]
-        chunks = self._chunks[source]
-        return chunks[max(0, place - 1) : place] + chunks[place + 1 : place + 2]
+    of_source: defaultdict[str, list[tuple[int | None, str]]] = defaultdict(list)
+    for doc_id, doc in docs.items():
+        source, start = origin_of(doc)
+        if source is not None:
+            of_source[source].append((start, doc_id))
+    beside: dict[str, list[str]] = {}
+    for chunks in of_source.values():
+        # Without offsets the order of the file is the best guess of how a source goes on.
+        if all(start is not None for start, _ in chunks):
+            chunks.sort(key=lambda chunk: chunk[0] or 0)
+        ids = [doc_id for _, doc_id in chunks]
+        beside |= {
+            chunk: ids[max(0, n - 1) : n] + ids[n + 1 : n + 2] for n, chunk in enumerate(ids)
+        }
+    return beside

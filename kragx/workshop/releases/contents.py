@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -14,8 +14,8 @@ from kragx.data.gold import as_gold, as_turns
 from kragx.data.source import contradictions
 from kragx.ground.printing import message
 from kragx.workshop.folder.places import known_place, place_of
-from kragx.workshop.pairs.moved import is_doubt, is_settled
-from kragx.workshop.pairs.standing import Copies, Standing, gold_grade, standing
+from kragx.workshop.pairs.moved import is_doubt, is_resolved
+from kragx.workshop.pairs.standing import Copies, gold_grade, standing
 from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.state import State
 
@@ -63,7 +63,7 @@ Reason = Literal[
     "not judged", "nothing relevant", "undecided", "contradiction", "not in corpus", "broken"
 ]
 
-REASONS: Mapping[Reason, str] = {
+REASONS: Mapping[str, str] = {
     "not judged": message("nobody has judged a document for it"),
     "nothing relevant": message(
         "no document that was judged answers it; go on, or mark it as unanswerable"
@@ -123,20 +123,11 @@ def ready(state: State, documents: Mapping[str, Doc], copies: Copies, top: int) 
         copies: of its documents.
         top: the highest grade of the scale.
     """
-    people = {person.uid for person in state.people.values() if person.role != "file"}
     queries: list[Query] = []
     left_out: list[LeftOut] = []
     for question in state.open_questions():
-        standings = _standings(state, question.uid, copies, top)
-        judged = [
-            first
-            for first, now in standings.items()
-            if any(row.person in people for row in now.rows)
-        ]
-        places = state.candidates.get(question.uid, {})
-        is_found = partial(is_settled, candidates=places, first=copies.first, judged=judged)
         forbidden = forbidden_of(state, question, documents, copies)
-        outcome = _make_query(question, standings, documents, copies, is_found)
+        outcome = _make_query(state, question, documents, copies, top)
         if isinstance(outcome, Query):
             queries.append(outcome if forbidden is None else replace(outcome, forbidden=forbidden))
         elif forbidden and outcome.reason in ("not judged", "nothing relevant"):
@@ -148,23 +139,15 @@ def ready(state: State, documents: Mapping[str, Doc], copies: Copies, top: int) 
     return Ready(tuple(queries), tuple(left_out), n_moved)
 
 
-def _standings(state: State, question: str, copies: Copies, top: int) -> dict[str, Standing]:
-    """What counts of a question's documents, by the one that stands for its copies."""
-    worth = partial(gold_grade, top=top)
-    firsts = dict.fromkeys(map(copies.first, state.judged.get(question, ())))
-    standings = {first: standing(state, question, copies.all(first), worth) for first in firsts}
-    # Without a row all of it was put off, or taken back.
-    return {first: now for first, now in standings.items() if now.rows}
-
-
 def _make_query(
-    question: Question,
-    standings: Mapping[str, Standing],
-    documents: Mapping[str, Doc],
-    copies: Copies,
-    is_found: Callable[..., bool],
+    state: State, question: Question, documents: Mapping[str, Doc], copies: Copies, top: int
 ) -> Query | LeftOut:
     """A question as a gold file holds it, or why it is not ready."""
+    firsts = dict.fromkeys(map(copies.first, state.judged.get(question.uid, ())))
+    worth = partial(gold_grade, top=top)
+    verdicts = {doc: standing(state, question.uid, copies.all(doc), worth) for doc in firsts}
+    # By the one that stands for its copies; without a row all of it was put off, or taken back.
+    standings = {first: verdict for first, verdict in verdicts.items() if verdict.rows}
 
     def without(reason: Reason, *documents: str) -> LeftOut:
         return LeftOut(question.uid, question.text, reason, documents)
@@ -173,13 +156,18 @@ def _make_query(
     if undecided := [first for first, now in standings.items() if now.state == "conflict"]:
         return without("undecided", *undecided)
     grades = {first: now.grade for first, now in standings.items()}
-    answers, repair = {first for first, grade in grades.items() if grade}, SurrogateRepair()
+    # What a file says is what is in doubt: only a person can say where a text is now.
+    people = {uid for uid, person in state.people.items() if person.role != "file"}
+    by = {first: {row.person for row in verdict.rows} for first, verdict in standings.items()}
+    judged = {first for first, uids in by.items() if not people.isdisjoint(uids)}
+    answers, repair = {first for first in judged if grades[first]}, SurrogateRepair()
+    places = state.candidates.get(question.uid, {})
     # What people say of a document replaces what came with the question from a file.
     golds = [
         gold
         for gold in (as_gold(item, repair, strings=False) for item in question.gold)
         if gold.id is None or copies.first(gold.id) not in grades
-        if not (is_doubt(gold) and is_found(gold, question.uid, relevant=answers))
+        if not (is_doubt(gold) and is_resolved(gold, question.uid, places, copies, judged, answers))
     ]
     missing = []
     for first, grade in grades.items():
@@ -265,7 +253,7 @@ def query_of(question: Question, golds: Sequence[Gold] = ()) -> Query:
     )
 
 
-def shares(state: State) -> Iterator[tuple[Person, Counter[str]]]:
+def judging_counts(state: State) -> Iterator[tuple[Person, Counter[str]]]:
     """Yield who judged how many pairs of the open questions, in the order in which they came.
 
     By what they say of them now: grade, unusable, later; or decided, which they have settled.

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar
 
 from kragx.data import GoldDataset
 from kragx.data.gold_diff import GoldDiff, diff_gold
@@ -31,7 +30,7 @@ from kragx.ground.printing import (
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.pairs.candidates import LEAST_PAIRS, Alpha, agreement
 from kragx.workshop.pairs.standing import Copies, gold_grade
-from kragx.workshop.releases.contents import REASONS, LeftOut, Ready, ready, shares
+from kragx.workshop.releases.contents import REASONS, LeftOut, judging_counts, ready
 from kragx.workshop.state.records import Person
 from kragx.workshop.state.state import State
 
@@ -56,17 +55,16 @@ class Lack:
     @property
     def text(self) -> str:
         """It in a sentence."""
-        if self.what == "moved":
-            return message(
-                "gold texts without a place since kragx gold move, which count as not found: {n}",
-                n=self.n,
-            )
-        if self.what == "missing":
-            return message(
-                "{file} is not in this folder, so nothing is held against it", file=self.name
-            )
-        why = next(why for reason, why in REASONS.items() if reason == self.what)
-        return message("questions left out: {n}, {why}", n=self.n, why=why)
+        return message(
+            "gold texts without a place since kragx gold move, which count as not found: {n}"
+            if self.what == "moved"
+            else "{file} is not in this folder, so nothing is held against it"
+            if self.what == "missing"
+            else "questions left out: {n}, {why}",
+            n=self.n,
+            file=self.name,
+            why=REASONS.get(self.what),
+        )
 
 
 @dataclass(frozen=True)
@@ -74,74 +72,42 @@ class GoldRelease(Result):
     """A version of a gold set: as it would be, or as it was written.
 
     Attributes:
-        folder: of its workshop.
+        version: as results name it; None where nothing has changed, so that none is made.
+        file: the gold file; of the last release if nothing has changed.
+        hash: of its content; None where no question is ready.
+        n_questions: how many are ready.
+        n_gold: how many gold items above grade 0 they have.
+        changes: what changed since the release before, in a sentence.
+        lacks: what it lacks, a sentence each.
+        left_out: the questions that are not in it.
+        validation: what `kragx gold validate` finds in it; None before it is written.
         number: of the version.
-        dataset: its gold set; None where no question is ready.
-        content: what is ready, and what is not.
+        dataset: its gold set.
         previous: the version before it, of those whose files are in the folder.
         diff: what changed since.
-        missing: the file of a later release that is not in the folder.
-        is_same: whether nothing has changed since the last release, so that none is made.
+        lacking: what it lacks.
         shares: who judged how much.
         alpha: how far people agree.
         top: the highest grade of the scale.
-        validation: what `kragx gold validate` finds in it; None before it is written.
     """
 
-    folder: Path = field(metadata=HIDDEN)
+    version: str | None
+    file: Path
+    hash: str | None
+    n_questions: int
+    n_gold: int
+    changes: str
+    lacks: tuple[str, ...]
+    left_out: tuple[LeftOut, ...]
     number: int = field(metadata=HIDDEN)
     dataset: GoldDataset | None = field(metadata=HIDDEN)
-    content: Ready = field(metadata=HIDDEN)
     previous: str | None = field(metadata=HIDDEN)
     diff: GoldDiff | None = field(metadata=HIDDEN)
-    missing: str | None = field(metadata=HIDDEN)
-    is_same: bool = field(metadata=HIDDEN)
+    lacking: tuple[Lack, ...] = field(metadata=HIDDEN)
     shares: tuple[tuple[Person, Counter[str]], ...] = field(metadata=HIDDEN)
     alpha: Alpha = field(metadata=HIDDEN)
     top: int = field(metadata=HIDDEN)
     validation: Validation | None = None
-
-    also_plain: ClassVar[tuple[str, ...]] = (
-        *("version", "file", "hash", "n_questions", "n_gold", "changes", "lacks", "left_out"),
-    )
-
-    @property
-    def version(self) -> str | None:
-        """As results name it; None if there is nothing to make."""
-        return None if self.is_same else f"v{self.number}"
-
-    @property
-    def file(self) -> Path:
-        """The gold file; of the last release if nothing has changed."""
-        return self.folder / f"gold_{self.version or self.previous}.jsonl"
-
-    @property
-    def hash(self) -> str | None:
-        """Of its content."""
-        return None if self.dataset is None else self.dataset.content_hash
-
-    @property
-    def left_out(self) -> tuple[LeftOut, ...]:
-        """The questions that are not in it."""
-        return self.content.left_out
-
-    @property
-    def changes(self) -> str:
-        """What changed since the release before, in a sentence."""
-        if self.diff is None:
-            return message("the first release")
-        changes = {"version": self.previous, "changes": self.diff.summary}
-        return message("since {version}: {changes}", **changes)
-
-    @property
-    def n_questions(self) -> int:
-        """How many questions are ready."""
-        return len(self.content.queries)
-
-    @property
-    def n_gold(self) -> int:
-        """How many gold items above grade 0 they have."""
-        return sum(gold.grade > 0 for query in self.content.queries for gold in query.gold)
 
     @property
     def is_ready(self) -> bool:
@@ -152,24 +118,9 @@ class GoldRelease(Result):
         """
         return bool(self.n_gold or (self.n_questions and not self.left_out))
 
-    @property
-    def lacks(self) -> tuple[str, ...]:
-        """What it lacks, a sentence each."""
-        return tuple(lack.text for lack in self.lacking)
-
-    @property
-    def lacking(self) -> Iterator[Lack]:
-        """What it lacks."""
-        counts = Counter(question.reason for question in self.left_out)
-        yield from (Lack(why, number) for why, number in counts.items())
-        if self.content.n_moved:
-            yield Lack("moved", self.content.n_moved)
-        if self.missing is not None:
-            yield Lack("missing", name=self.missing)
-
     def describe(self) -> Iterator[Part]:
         """What was released, what changed, and what is not in it."""
-        if self.is_same:
+        if self.version is None:
             name = self.file.name
             yield Line(message("nothing has changed since {file}; no release is made", file=name))
         else:
@@ -216,27 +167,37 @@ def next_release(workshop: Workshop, state: State, copies: Copies) -> GoldReleas
         dataset = GoldDataset(
             content.queries, settings.name, version=f"v{version}", forbidden=settings.forbidden
         )
-    unwritten = last if last is not None and last.version not in files else None
-    if unwritten and dataset and unwritten.hash == dataset.content_hash:
-        version = unwritten.version  # its writer was killed, or wrote it into another folder
-        dataset, unwritten = replace(dataset, version=f"v{version}"), None
+    missing = last if last is not None and last.version not in files else None
+    if missing and dataset and missing.hash == dataset.content_hash:
+        version = missing.version  # its writer was killed, or wrote it into another folder
+        dataset, missing = replace(dataset, version=f"v{version}"), None
     # Of the files, not of the database: what is compared must be there to be read.
     before = max((number for number in files if number < version), default=None)
     previous = None if before is None else read_dataset(files[before])
+    diff = None if previous is None or dataset is None else diff_gold(previous, dataset)
+    is_same = bool(previous and dataset and previous.content_hash == dataset.content_hash)
+    counts = Counter(question.reason for question in content.left_out)
+    lacking = [Lack(why, number) for why, number in counts.items()]
+    lacking += [Lack("moved", content.n_moved)] if content.n_moved else []
+    lacking += [Lack("missing", name=missing.file)] if missing else []
+    changes = message("the first release")
+    if diff is not None:
+        changes = message("since {version}: {changes}", version=f"v{before}", changes=diff.summary)
     return GoldRelease(
-        folder=workshop.folder,
+        version=None if is_same else f"v{version}",
+        file=workshop.folder / f"gold_v{before if is_same else version}.jsonl",
+        hash=None if dataset is None else dataset.content_hash,
+        n_questions=len(content.queries),
+        n_gold=sum(gold.grade > 0 for query in content.queries for gold in query.gold),
+        changes=changes,
+        lacks=tuple(lack.text for lack in lacking),
+        left_out=content.left_out,
         number=version,
         dataset=dataset,
-        content=content,
         previous=None if before is None else f"v{before}",
-        diff=None if previous is None or dataset is None else diff_gold(previous, dataset),
-        missing=None if unwritten is None else unwritten.file,
-        is_same=(
-            previous is not None
-            and dataset is not None
-            and previous.content_hash == dataset.content_hash
-        ),
-        shares=tuple(shares(state)),
+        diff=diff,
+        lacking=tuple(lacking),
+        shares=tuple(judging_counts(state)),
         alpha=agreement(state, top),
         top=top,
     )

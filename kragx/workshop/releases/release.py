@@ -80,7 +80,7 @@ def release(
                 why=joined("; ", coming.lacks) or message("there is none"),
                 folder=workshop.folder,
             )
-        if coming.is_same:
+        if coming.version is None:
             return coming
         row = records.Release(
             uid=f"release-{coming.number}",

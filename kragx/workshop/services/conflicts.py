@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from kragx.workshop.calls import Id, Plain, Spans, Uid, Words, get, plain_judgement, post
+from kragx.workshop.calls import Id, Json, Spans, Uid, Words, get, judgement_json, post
 from kragx.workshop.desk import Desk
 from kragx.workshop.pairs.candidates import conflicts
 from kragx.workshop.pairs.standing import verdicts
@@ -11,7 +11,7 @@ from kragx.workshop.state.state import Pair
 
 
 @get("conflicts", owner=True)
-def listed(desk: Desk) -> Plain:
+def listed(desk: Desk) -> Json:
     """The pairs on which people differ and nobody has decided."""
     with desk.state.lock:
         desk.queue.refresh()
@@ -19,18 +19,18 @@ def listed(desk: Desk) -> Plain:
         return {"conflicts": [_conflict(desk, pair) for pair in pairs]}
 
 
-def _conflict(desk: Desk, pair: Pair) -> Plain:
+def _conflict(desk: Desk, pair: Pair) -> Json:
     uid, document = pair
     question, people = desk.state.questions[uid], desk.state.people
     judgements = verdicts(desk.state, uid, desk.copies.all(document))
-    rows: list[Plain] = []
+    rows: list[Json] = []
     for person, judgement in judgements.items():
         # In the words of the text that the person was shown, which may be a copy's.
         doc = desk.documents.get(judgement.document)
         text = "" if doc is None else doc.text or ""
         evidence = [words for start, end in judgement.spans if (words := text[start:end])]
         who = {"uid": person, "name": people[person].name}
-        shown = plain_judgement(judgement, document)
+        shown = judgement_json(judgement, document)
         rows.append({"person": who, **shown, "evidence": evidence})
     return {
         "question": {"uid": uid, "text": question.text, "note": question.note},
@@ -50,7 +50,7 @@ def decide(
     grade: int | None = None,
     spans: Spans = (),
     note: Words = "",
-) -> Plain:
+) -> Json:
     """Store what settles a conflict; then those that are left."""
     with desk.state.lock:
         desk.store(

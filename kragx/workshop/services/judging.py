@@ -10,21 +10,21 @@ from kragx.data.formats.jsonl import foreign_json
 from kragx.workshop.calls import (
     ClashError,
     Id,
+    Json,
     Label,
-    Plain,
     Spans,
     Uid,
     Words,
     get,
-    plain_judgement,
-    plain_question,
+    judgement_json,
     post,
+    question_json,
 )
 from kragx.workshop.desk import Desk
 from kragx.workshop.pairs.moved import ORIGIN
 from kragx.workshop.questions.words import word_places
-from kragx.workshop.queue.queue import JudgingTurn
 from kragx.workshop.state.records import Judgement, Person
+from kragx.workshop.state.state import Pair
 
 _Pair = Annotated[list[Id], Field(min_length=2, max_length=2)]
 _After = Annotated[
@@ -33,7 +33,7 @@ _After = Annotated[
 
 
 @get("next")
-def next_pair(desk: Desk, person: Person, question: Id | None = None, after: _After = ()) -> Plain:
+def next_pair(desk: Desk, person: Person, question: Id | None = None, after: _After = ()) -> Json:
     """The pair that a person should judge now, or why there is none.
 
     Args:
@@ -50,43 +50,39 @@ def next_pair(desk: Desk, person: Person, question: Id | None = None, after: _Af
         if question is not None:
             desk.open_question(question)
         besides = [(uid, document) for uid, document in after]
-        turn = desk.queue.next_pair(person.uid, question, besides)
-        if isinstance(turn, str):
+        pair = desk.queue.next_pair(person.uid, question, besides)
+        if isinstance(pair, str):
             desk.suggester.wake()  # somebody may have imported questions beside this server
-            return {"pair": None, "why": turn, **_status(desk, person)}
-        view = shown(desk, turn, person)
+            return {"pair": None, "why": pair, **_status(desk, person)}
+        view = shown(desk, pair, person)
     return _underlined(view)  # behind the lock, as Kiwi takes its time
 
 
-def shown(desk: Desk, turn: JudgingTurn, person: Person) -> Plain:
+def shown(desk: Desk, pair: Pair, person: Person) -> Json:
     """A pair as a person reads it, and how far the set is."""
-    mine = turn.mine
-    mark = desk.state.marked_by(person.uid, turn.question, desk.copies.all(turn.document))
-    pair = {
-        "question": plain_question(desk.state.questions[turn.question]),
-        "document": desk.document(turn.document),
-        "copies": turn.copies,
-        "moved": _moved(desk, turn),
-        "mine": None if mine is None else plain_judgement(mine, turn.document),
+    question, document = pair
+    copies, mine = desk.copies.all(document), desk.queue.mine(person.uid, pair)
+    mark = desk.state.marked_by(person.uid, question, copies)
+    candidates = desk.state.candidates.get(question, {})
+    rows = (row for copy in copies for row in candidates.get(copy, ()))
+    view = {
+        "question": question_json(desk.state.questions[question]),
+        "document": desk.document(document),
+        "copies": len(copies),
+        # Gold texts of before the corpus was chunked anew, which this document may hold.
+        "moved": list(dict.fromkeys(row.detail for row in rows if row.origin == ORIGIN)),
+        "mine": None if mine is None else judgement_json(mine, document),
         "mark": None if mark is None else {"why": mark.why, "note": mark.note},
     }
-    return {"pair": pair, **_status(desk, person)}
+    return {"pair": view, **_status(desk, person)}
 
 
-def _moved(desk: Desk, turn: JudgingTurn) -> list[str]:
-    """Gold texts of before the corpus was chunked anew, which this document may hold."""
-    candidates = desk.state.candidates.get(turn.question, {})
-    copies = desk.copies.all(turn.document)
-    rows = [row for copy in copies for row in candidates.get(copy, ())]
-    return list(dict.fromkeys(row.detail for row in rows if row.origin == ORIGIN))
-
-
-def _status(desk: Desk, person: Person) -> Plain:
+def _status(desk: Desk, person: Person) -> Json:
     return {"progress": desk.counts(person), "decides": desk.decides}
 
 
 @post("leave")
-def leave(desk: Desk, person: Person) -> Plain:
+def leave(desk: Desk, person: Person) -> Json:
     """Nobody looks any more at what a person was shown: it may be another's."""
     desk.queue.leave(person.uid)
     return {"left": True}
@@ -103,7 +99,7 @@ def judge(
     grade: int | None = None,
     spans: Spans = (),
     note: Words = "",
-) -> Plain:
+) -> Json:
     """Store what a person says of a pair, or that its question is odd; then what comes next.
 
     Raises:
@@ -128,7 +124,7 @@ def judge(
 
 
 @post("undo")
-def undo(desk: Desk, person: Person, uid: Uid) -> Plain:
+def undo(desk: Desk, person: Person, uid: Uid) -> Json:
     """Take back a person's newest judgement, or mark; that pair comes again.
 
     Sent twice it takes back one.
@@ -160,11 +156,11 @@ def undo(desk: Desk, person: Person, uid: Uid) -> Plain:
         if undone.is_decision or state.questions[pair[0]].state != "open":
             return next_pair(desk, person)
         queue.refresh()
-        view = shown(desk, queue.turn(person.uid, *pair), person)
+        view = shown(desk, pair, person)
     return _underlined(view)
 
 
-def _underlined(view: Plain) -> Plain:
+def _underlined(view: Json) -> Json:
     """The same with where the question's words stand in the text; nobody waits for Kiwi."""
     pair = view["pair"]
     pair["words"] = word_places(pair["question"]["text"], pair["document"]["text"])
@@ -184,7 +180,7 @@ def mark(
     document: Id,
     why: Label | None = None,
     note: Words = "",
-) -> Plain:
+) -> Json:
     """Store that a document must not come for a question, and as what; without that, it may.
 
     It is no judgement: what the person says of its relevance stays, and so do others' marks.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from kragx.workshop.calls import Id, Plain, Words, get, plain_judgement
+from kragx.workshop.calls import Id, Json, Words, get, judgement_json
 from kragx.workshop.desk import Desk
 from kragx.workshop.questions.words import word_places
 from kragx.workshop.state.records import Person
@@ -47,13 +47,13 @@ def _nodes(nodes: Any) -> Iterator[Any]:
 
 
 @get("documents")
-def document(desk: Desk, document: Id) -> Plain:
+def document(desk: Desk, document: Id) -> Json:
     """A document of the corpus; an `UnknownError` if it has none."""
     return desk.document(document)
 
 
 @get("search")
-def search(desk: Desk, person: Person, q: Words = "", question: Id | None = None) -> Plain:
+def search(desk: Desk, person: Person, q: Words = "", question: Id | None = None) -> Json:
     """Documents by somebody's own words, best first, with what they have said of them.
 
     Args:
@@ -62,13 +62,13 @@ def search(desk: Desk, person: Person, q: Words = "", question: Id | None = None
         q: the words.
         question: the one that a document is wanted for.
     """
-    ids = desk.index().best(q) if q.strip() else []
     passages = []
+    ids = desk.search(q)
     with desk.state.lock:
         for document in ids:
-            newest = desk.state.newest((question or "", document), person.uid)
-            mine = None if newest is None else plain_judgement(newest)
-            passages.append({**desk.document(document), "mine": mine})
+            mine = desk.queue.mine(person.uid, (question or "", document))
+            said = None if mine is None else judgement_json(mine, document)
+            passages.append({**desk.document(document), "mine": said})
     # The words are looked for once the lock is free: Kiwi takes milliseconds for a text.
     for passage in passages:
         passage["words"] = word_places(q, passage["text"])
@@ -76,7 +76,7 @@ def search(desk: Desk, person: Person, q: Words = "", question: Id | None = None
 
 
 @get("guidelines")
-def guidelines(desk: Desk) -> Plain:
+def guidelines(desk: Desk) -> Json:
     """What people judge by."""
     workshop = desk.workshop
     return {"tree": tree(workshop.guidelines)}

@@ -10,7 +10,16 @@ from pydantic import TypeAdapter, ValidationError
 
 from kragx.ground.errors import UsageError, shorten
 from kragx.ground.printing import message
-from kragx.workshop.calls import MOST_NAME, ClashError, Id, Name, Plain, UnknownError, get, post
+from kragx.workshop.calls import (
+    MOST_NAME,
+    ClashError,
+    Id,
+    Json,
+    Name,
+    UnknownError,
+    get,
+    post,
+)
 from kragx.workshop.desk import Desk
 from kragx.workshop.names import alike, check_unlike, people_called
 from kragx.workshop.state.records import OWNER, Person, now
@@ -25,7 +34,7 @@ def _token_of(uid: str, secret: bytes) -> str:
     return urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-def _checked(name: str) -> str:
+def _annotator_name(name: str) -> str:
     """The name of an annotator as it is stored; a `UsageError` for none, and for the owner's."""
     option = "--annotator"
     try:
@@ -52,7 +61,7 @@ def annotator(desk: Desk, name: str) -> Person:
     Raises:
         UsageError: it is no name, or one that looks like another's.
     """
-    name, state = _checked(name), desk.state
+    name, state = _annotator_name(name), desk.state
     # Looked up and stored under one lock, so that no name is made twice.
     with state.lock:
         present = [person for person in state.people.values() if person.state == "here"]
@@ -85,13 +94,13 @@ def holder(desk: Desk, token: str) -> Person | None:
 
 
 @get("people", owner=True)
-def everybody(desk: Desk) -> Plain:
+def everybody(desk: Desk) -> Json:
     """Everybody, with their links' ends and how much they have judged; for the owner."""
     with desk.state.lock:
         return {"people": [_row(desk, person) for person in desk.state.people.values()]}
 
 
-def _row(desk: Desk, person: Person) -> Plain:
+def _row(desk: Desk, person: Person) -> Json:
     has_link = person.role != "file" and person.state != "gone"
     return {
         **{name: getattr(person, name) for name in ("uid", "name", "role", "state")},
@@ -106,7 +115,7 @@ def put(
     uid: Id | None = None,
     name: Name | None = None,
     state: Literal["here", "gone"] | None = None,
-) -> Plain:
+) -> Json:
     """Somebody new by name; or, by uid, a link that is taken away or given back."""
     workshop_state = desk.state
     with workshop_state.lock:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from itertools import chain
 
-from kragx.workshop.calls import Plain, get
+from kragx.workshop.calls import Json, get
 from kragx.workshop.desk import Desk
 from kragx.workshop.pairs.candidates import LEAST_PAIRS, QuestionPool, agreement
 from kragx.workshop.questions.words import mean_leak
@@ -12,7 +12,7 @@ from kragx.workshop.state.records import Person
 
 
 @get("me")
-def me(desk: Desk, person: Person) -> Plain:
+def me(desk: Desk, person: Person) -> Json:
     """Who asks, what the set is, and how far it is."""
     settings = desk.workshop.settings
     with desk.state.lock:
@@ -32,13 +32,13 @@ def me(desk: Desk, person: Person) -> Plain:
 
 
 @get("progress")
-def report(desk: Desk, person: Person) -> Plain:
+def report(desk: Desk, person: Person) -> Json:
     """How far the set is; what names retrievers, or says what others said, for the owner."""
     settings = desk.workshop.settings
     with desk.state.lock:
         counts = desk.counts(person)
         pools = list(desk.queue.pools.values())
-        figures: Plain = {
+        figures: Json = {
             "totals": counts,
             "decides": desk.decides,
             "by": shares(pools, settings.targets),
@@ -63,7 +63,7 @@ def report(desk: Desk, person: Person) -> Plain:
 
 def shares(
     pools: Collection[QuestionPool], targets: Mapping[str, Mapping[str, float]]
-) -> dict[str, list[Plain]]:
+) -> dict[str, list[Json]]:
     """By query_type and difficulty how many questions there are, and how many should be.
 
     Returns:
@@ -71,7 +71,7 @@ def shares(
         those with a target first, in its order, questions without a value last. Share and target
         are of all questions; `judged` are pairs, `answered` questions with a relevant document.
     """
-    shares_of: dict[str, list[Plain]] = {}
+    shares_of: dict[str, list[Json]] = {}
     for name in ("query_type", "difficulty"):
         pools_of: defaultdict[str | None, list[QuestionPool]] = defaultdict(list)
         for pool in pools:

@@ -10,25 +10,25 @@ from kragx.data import GoldDataset
 from kragx.workshop.calls import (
     ClashError,
     Id,
+    Json,
     Label,
-    Plain,
     QuestionText,
     Reference,
     RefusedError,
     Words,
     get,
-    plain_question,
     post,
+    question_json,
 )
 from kragx.workshop.desk import Desk
-from kragx.workshop.folder.starting import incoming
+from kragx.workshop.folder.starting import records_of_gold
 from kragx.workshop.questions.words import mean_leak
 from kragx.workshop.releases.contents import query_of
 from kragx.workshop.state.records import Person, Question, SuggestedDocument, new_uid, now
 
 
 @get("questions")
-def listed(desk: Desk, person: Person, state: Literal["open", "dropped"] | None = None) -> Plain:
+def listed(desk: Desk, person: Person, state: Literal["open", "dropped"] | None = None) -> Json:
     """Questions; what only the owner may know is left out for others."""
     with desk.state.lock:
         desk.queue.refresh()
@@ -42,12 +42,12 @@ def listed(desk: Desk, person: Person, state: Literal["open", "dropped"] | None 
     return {"questions": rows, "leak": {"mean": mean_leak(leaks), "target": target}}
 
 
-def _row(desk: Desk, question: Question, person: Person) -> Plain:
+def _row(desk: Desk, question: Question, person: Person) -> Json:
     pool, is_owner = desk.queue.pools.get(question.uid), person.role == "owner"
     sees_all = is_owner or question.person == person.uid
     judges = [candidate.standing.by for candidate in pool or ()]
-    row: Plain = {
-        **plain_question(question),
+    row: Json = {
+        **question_json(question),
         "state": question.state,
         "origin": question.origin,
         "may_change": sees_all,
@@ -79,7 +79,7 @@ def put(
     reference: Reference | None = None,
     sources: Annotated[Sequence[Id], Field(max_length=100)] = (),
     note: Words = "",
-) -> Plain:
+) -> Json:
     """Store a question, a new one or one that is changed: then with its uid.
 
     Raises:
@@ -130,7 +130,7 @@ def drafts(
     desk: Desk,
     n: Annotated[int, Field(ge=1, le=200, strict=False)] = 20,
     seed: Annotated[int, Field(ge=0, le=1_000_000, strict=False)] = 0,
-) -> Plain:
+) -> Json:
     """Questions that templates would make from the corpus; nothing is stored.
 
     Another seed makes others.
@@ -157,7 +157,7 @@ def drafts(
 @post("templates", owner=True)
 def add_drafts(
     desk: Desk, person: Person, uids: Annotated[Sequence[Id], Field(max_length=200)]
-) -> Plain:
+) -> Json:
     """Store some of the questions that were made last, with their sources as suggestions.
 
     Raises:
@@ -169,13 +169,15 @@ def add_drafts(
     with desk.state.lock:
         queries = [drafts[uid].query for uid in uids if uid not in desk.state.questions]
         if queries:
-            desk.state.add(incoming(GoldDataset(tuple(queries)), person, desk.documents, None))
+            desk.state.add(
+                records_of_gold(GoldDataset(tuple(queries)), person, desk.documents, None)
+            )
     desk.suggester.wake()
     return {"added": len(queries)}
 
 
 @post("questions/drop")
-def drop(desk: Desk, person: Person, uid: Id, why: Words = "") -> Plain:
+def drop(desk: Desk, person: Person, uid: Id, why: Words = "") -> Json:
     """Ask a question no more; its judgements stay."""
     with desk.state.lock:
         question = desk.question(uid, field="uid")

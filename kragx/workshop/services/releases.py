@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from kragx.data.databases import StoreFailedError
 from kragx.ground.errors import DataError, UsageError
-from kragx.workshop.calls import ClashError, Plain, Words, get, post
+from kragx.workshop.calls import ClashError, Json, Words, get, post
 from kragx.workshop.desk import Desk
 from kragx.workshop.releases.next import next_release
 from kragx.workshop.releases.release import release as write_release
@@ -13,7 +13,7 @@ from kragx.workshop.state.records import Person
 
 
 @get("releases", owner=True)
-def listed(desk: Desk) -> Plain:
+def listed(desk: Desk) -> Json:
     """The releases that were made, and what the next one would hold.
 
     Raises:
@@ -22,7 +22,7 @@ def listed(desk: Desk) -> Plain:
     with desk.state.lock, _clashes():
         people, rows = desk.state.people, list(desk.state.releases)
         coming = next_release(desk.workshop, desk.state, desk.copies)
-    changes: Plain | None = None
+    changes: Json | None = None
     if coming.diff is not None:
         states = ("changed", "added", "dropped")
         changes = {"since": coming.previous} | {
@@ -41,14 +41,14 @@ def listed(desk: Desk) -> Plain:
             "gold": coming.n_gold,
             "changes": changes,
             "lacks": [vars(lack) for lack in coming.lacking],
-            "is_same": coming.is_same,
+            "is_same": coming.version is None,
             "is_ready": coming.is_ready,
         },
     }
 
 
 @post("releases", owner=True)
-def release(desk: Desk, person: Person, note: Words = "") -> Plain:
+def release(desk: Desk, person: Person, note: Words = "") -> Json:
     """Write what is ready as a gold file that never changes.
 
     Raises:

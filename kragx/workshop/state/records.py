@@ -34,13 +34,13 @@ AS_JSON = frozenset({"sources", "gold", "metadata", "spans", "forbidden", "histo
 _TRUTH = frozenset({"answerable", "is_decision"})
 
 
-def _plain(name: str, value: Any) -> Any:
+def _stored_value(name: str, value: Any) -> Any:
     if name in AS_JSON:
         return json.dumps(value, ensure_ascii=True, sort_keys=True)
     return None if value is None else int(value) if name in _TRUTH else value
 
 
-def _value(name: str, value: Any) -> Any:
+def _read_value(name: str, value: Any) -> Any:
     if name in AS_JSON:
         read = json.loads(value)
         # A frozen record's values are tuples; what stands deeper is a file's own JSON.
@@ -75,12 +75,12 @@ class StoredRecord:
 
     def row(self) -> dict[str, Any]:
         """The values of a row."""
-        return {name: _plain(name, getattr(self, name)) for name in self.columns()}
+        return {name: _stored_value(name, getattr(self, name)) for name in self.columns()}
 
     @classmethod
     def of_row(cls, values: Mapping[str, Any]) -> Self:
         """What a row says."""
-        return cls(**{name: _value(name, value) for name, value in values.items()})
+        return cls(**{name: _read_value(name, value) for name, value in values.items()})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,7 @@ from kragx.data.formats.jsonl import foreign_json
 from kragx.data.text import SurrogateRepair
 from kragx.ground.errors import DataError, KragxError, UsageError, shorten
 from kragx.ground.printing import message
-from kragx.workshop.calls import ApiCall, Plain, Refusal
+from kragx.workshop.calls import ApiCall, Json, Refusal
 from kragx.workshop.desk import Desk
 from kragx.workshop.services import SERVICES, people
 from kragx.workshop.state.records import Person
@@ -51,20 +51,28 @@ def routes(desk: Desk, say: Callable[[str], object]) -> Iterator[Route]:
 
 
 def _endpoint(
-    desk: Desk, call: ApiCall, function: Callable[..., Plain], say: Callable[[str], object]
+    desk: Desk, call: ApiCall, function: Callable[..., Json], say: Callable[[str], object]
 ) -> Callable[[Request], Awaitable[Response]]:
     form, parameters = form_of(function), inspect.signature(function).parameters
 
-    def answer(person: Person, value: Any) -> Plain:
-        context = {"desk": desk, "person": person}
-        context = {name: context[name] for name in context if name in parameters}
-        return function(**context, **_checked(form, value))
+    def answer(token: str, request: Request, body: bytes | None) -> Response:
+        try:
+            with answering(within=_PATIENCE):
+                desk.state.refresh()
+                context = {"desk": desk, "person": _who_asks(desk, call, token)}
+                value = dict(request.query_params) if body is None else _json(body)
+                wanted = {name: context[name] for name in context if name in parameters}
+                return json_response(function(**wanted, **_form_values(form, value)))
+        except StoreFailedError as error:
+            problem = "the database does not answer; nothing was stored"
+            remedy = f"try again in a moment ({error.problem})"
+            raise Refusal(problem, status=503, remedy=remedy, code="store") from None
 
     async def endpoint(request: Request) -> Response:
         try:
             token = token_of(request.headers)
             body = await body_of(request) if call.method == "POST" else None
-            return await run_in_threadpool(_answer, desk, call, answer, token, request, body)
+            return await run_in_threadpool(answer, token, request, body)
         except (Refusal, UsageError, DataError) as error:
             return refusal(error)
         except Exception as error:  # a mistake; the page hears of it, and goes on
@@ -75,32 +83,18 @@ def _endpoint(
     return endpoint
 
 
-def _answer(
-    desk: Desk,
-    call: ApiCall,
-    answer: Callable[[Person, Any], Plain],
-    token: str,
-    request: Request,
-    body: bytes | None,
-) -> Response:
-    try:
-        with answering(within=_PATIENCE):
-            desk.state.refresh()
-            person = people.holder(desk, token)
-            if person is None:
-                remedy = "open the link that you were given"
-                raise Refusal("nobody's link", status=401, remedy=remedy, code="link")
-            if person.state == "gone":
-                remedy = "ask the owner for another one"
-                raise Refusal("this link was taken away", status=401, remedy=remedy, code="gone")
-            if call.owner and person.role != "owner":
-                raise Refusal("only the owner may ask this", status=403, code="owner")
-            value = dict(request.query_params) if body is None else _json(body)
-            return json_response(answer(person, value))
-    except StoreFailedError as error:
-        problem = "the database does not answer; nothing was stored"
-        remedy = f"try again in a moment ({error.problem})"
-        raise Refusal(problem, status=503, remedy=remedy, code="store") from None
+def _who_asks(desk: Desk, call: ApiCall, token: str) -> Person:
+    """The person of a link; a `Refusal` if there is none, or they may not ask this."""
+    person = people.holder(desk, token)
+    if person is None:
+        remedy = "open the link that you were given"
+        raise Refusal("nobody's link", status=401, remedy=remedy, code="link")
+    if person.state == "gone":
+        remedy = "ask the owner for another one"
+        raise Refusal("this link was taken away", status=401, remedy=remedy, code="gone")
+    if call.owner and person.role != "owner":
+        raise Refusal("only the owner may ask this", status=403, code="owner")
+    return person
 
 
 def _json(body: bytes) -> Any:
@@ -111,7 +105,7 @@ def _json(body: bytes) -> Any:
     return SurrogateRepair().value(value)
 
 
-def form_of(function: Callable[..., Plain]) -> type[BaseModel]:
+def form_of(function: Callable[..., Json]) -> type[BaseModel]:
     """What a function takes beside the desk and who asks: unknown fields are mistakes."""
     types = get_type_hints(function, include_extras=True)
     fields: dict[str, Any] = {
@@ -124,7 +118,7 @@ def form_of(function: Callable[..., Plain]) -> type[BaseModel]:
     return create_model(function.__name__, __config__=strict, **fields)
 
 
-def _checked(form: type[BaseModel], value: Any) -> dict[str, Any]:
+def _form_values(form: type[BaseModel], value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Refusal(f"a JSON object is expected, not {shorten(value)}")
     try:

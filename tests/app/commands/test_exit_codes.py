@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from unicodedata import normalize
 
 import pytest
 
@@ -302,3 +303,31 @@ def test_broken_pipe(jsonl, args):
         os.close(writing)
     assert done.stderr == ""
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("place", ["{}.jsonl", "{}/results.jsonl"])
+def test_a_name_in_another_form(kragx, jsonl, here, place):
+    """A name that is not there is said to look like one that is, as macOS writes Hangul."""
+    apart, whole = (normalize(form, place.format("설정 파일")) for form in ("NFD", "NFC"))
+    path = here / apart
+    path.parent.mkdir(exist_ok=True)
+    jsonl(GOOD).rename(path)
+    if (here / whole).exists():
+        pytest.skip("this file system takes both for one name")
+    code, _, err = kragx("score", whole)
+    assert code == 3
+    assert "No such file or directory; one there has this name in another Unicode form" in err
+    assert kragx("score", apart).code == 0
+    assert kragx("score", "설정.jsonl").err.endswith(": No such file or directory\n")
+
+
+def test_a_folder_of_a_run_is_not_scored(kragx, jsonl, here):
+    """A folder that kragx run has written is none of Parquet files: what computes it is named."""
+    jsonl(GOOD)
+    config = "dataset: results.jsonl\nretrievers: {mine: results.jsonl}\noutput: out\n"
+    (here / "run.yaml").write_text(config, encoding="utf-8")
+    assert kragx("run", "run.yaml").code == 0
+    code, _, err = kragx("score", "out")
+    assert code == 2
+    assert "kragx report computes its numbers again; or name a file in out/results" in err
+    assert kragx("score", "out/results/mine.jsonl").code == 0

@@ -43,6 +43,8 @@ def test_workshop(kragx, jsonl, here):
     assert code == 0
     assert "with 1 documents, 2 questions and 0 judgements" in out
     assert (here / "shop" / "workshop.yaml").exists()
+    code, _, problem = kragx("gold", "from-logs", "absent.jsonl", "--workshop", "shop")
+    assert (code, "there is a workshop already" in problem) == (2, True)  # before logs are read
 
 
 def test_counted(kragx, jsonl, here):

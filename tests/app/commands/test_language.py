@@ -66,6 +66,61 @@ def test_a_common_mistake(kragx, jsonl, here, monkeypatch, command, way):
     assert MISTAKES[command] in err
 
 
+def test_every_command_is_described_in_korean(kragx):
+    """The list of commands has a Korean line for each."""
+    rows = re.findall(r"^  ([a-z]+) {2,}(.*)$", kragx("--language", "ko", "--help").out, re.M)
+    assert len(rows) > 15
+    assert [name for name, about in rows if not re.search("[가-힣]", about)] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "usage"),
+    [
+        ("init", "init [OPTIONS] [FOLDER]"),
+        ("run", "run [OPTIONS] CONFIG.yaml"),
+        ("score", "score [OPTIONS] [FILE]..."),
+        ("compare", "compare [OPTIONS] FOLDER..."),
+    ],
+)
+def test_usage_as_it_is_written(kragx, command, usage):
+    """Brackets stand around what may be left out alone, and what is repeated is no list."""
+    out = kragx(command, "--help").out
+    assert out.partition("\n")[0].endswith(f"kragx {usage}")
+    assert "list[" not in out
+
+
+def test_usage_above_an_error(kragx, monkeypatch):
+    """What is wrong with arguments stands below the same line."""
+    monkeypatch.setenv("KRAGX_LANG", "ko")
+    code, _, err = kragx("run", "--nowhere")
+    assert code == 2
+    assert re.match(r"사용법: .*kragx run \[OPTIONS\] CONFIG.yaml\n", err)
+
+
+REFUSED = {
+    "retrievers.a.warmup=1" + "0" * 30: f"retrievers.a.warmup: {10**30}은(는) 999999999보다",
+    "retrievers.a.repeat=0": "retrievers.a.repeat: 0: 1 이상의 정수가 아닙니다",
+    "retrievers.a.timeout=0": "retrievers.a.timeout: 0: 0보다 큰 초 단위 시간이 아닙니다",
+    "retrievers.a.args={1: 2}": "알 수 없는 인자 1; 쓸 수 있는 값",
+    "runs=1001": "runs: 1001은(는) 1000보다 큽니다",
+    "html=maybe": "html: 'maybe': true나 false가 아닙니다",
+    "max_failed=2": "max_failed: 2: 0에서 1 사이의 수가 아닙니다",
+}
+
+
+@pytest.mark.parametrize("setting", REFUSED)
+def test_what_is_wrong_with_an_option(kragx, jsonl, here, monkeypatch, setting):
+    """A value that an option does not take is refused in Korean, however large or odd it is."""
+    jsonl({**ROW, "query": "가"})
+    (here / "asked.yaml").write_text(
+        "dataset: results.jsonl\nretrievers: {a: {class: 'shutil:which'}}\n"
+    )
+    monkeypatch.setenv("KRAGX_LANG", "ko")
+    code, _, err = kragx("run", "asked.yaml", "--set", setting)
+    assert code == 2
+    assert REFUSED[setting] in err
+
+
 @pytest.mark.parametrize("way", ["before", "variable"])
 def test_an_unknown_language(kragx, jsonl, monkeypatch, way):
     """It is an error that names the option or the variable, and what there is."""

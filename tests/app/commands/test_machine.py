@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -201,7 +202,7 @@ def test_wrong_code_of_the_user(kragx, jsonl, module, name, spec, said):
 )
 def test_refused_by_the_machine(kragx, jsonl, monkeypatch, error, said):
     """What the machine refuses is no mistake of kragx: one line, exit code 2."""
-    monkeypatch.setattr("kragx.app.commands.process._let_go", lambda: None)
+    monkeypatch.setattr("kragx.app.commands.process.let_go", lambda file: None)
     monkeypatch.setattr("kragx.app.commands.score.evaluate", fail(error))
     assert kragx("score", jsonl(GOOD)) == (2, "", f"kragx: {said}\n")
 
@@ -224,6 +225,173 @@ def test_nothing_is_read_of_a_closed_stream(jsonl):
     done = run("score", "-", closed=(0,))
     assert done.returncode == 3
     assert done.stderr.startswith("kragx: -: the file holds no query; a line for each: ")
+
+
+GATE = """
+dataset: gold.jsonl
+match: id
+retrievers: {mine: {class: "retriever_of_one:ask"}}
+metrics: [mrr@1]
+gates: {mrr@1: ">= 1"}
+output: out
+"""
+
+
+@pytest.fixture
+def one_retriever(here, jsonl):
+    """A config that a gate fails, unless other code makes a retriever right; and its runs."""
+    jsonl({"query_id": "q1", "query": "which?", "gold": [{"id": "d1"}]}, name="gold.jsonl")
+    (here / "gate.yaml").write_text(GATE, encoding="utf-8")
+
+    def runs(body, *args, **options):
+        source = f"import os, sys\n\n{body}\n"
+        (here / "retriever_of_one.py").write_text(source, encoding="utf-8")
+        return run("run", "gate.yaml", *args, **options)
+
+    return runs
+
+
+WRONG_ANSWER = "def ask(question): return [{'id': 'd2'}]"
+
+
+@pytest.mark.integration
+@posix
+def test_nobody_reads_to_the_end(one_retriever):
+    """Where the reader of a table has gone (head) a gate that fails ends with 1 all the same."""
+    read, write = os.pipe()
+    os.close(read)
+    done = one_retriever(WRONG_ANSWER, stdout=write, stderr=subprocess.PIPE)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, "written to out; open out/report.html\n")
+
+
+@pytest.mark.integration
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+def test_nobody_can_be_told(one_retriever, here):
+    """What standard error does not take changes neither what is written nor the exit code."""
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = one_retriever(WRONG_ANSWER, stdout=subprocess.PIPE, stderr=full)
+    assert done.returncode == 1
+    assert "mrr@1" in done.stdout
+    assert (here / "out" / "report.html").exists()
+
+
+@pytest.mark.integration
+@posix
+@pytest.mark.parametrize(
+    "line",
+    [
+        "print('a word')",
+        "os.write(1, b'a word')",
+        "os.system('echo a word')",
+        "sys.stdout.write('a word'); sys.stdout.close()",
+        "sys.stdout.write('a word'); sys.stdout = None",
+    ],
+)
+def test_what_a_retriever_prints(one_retriever, line):
+    """It goes to standard error, whoever prints it and how; standard output has results alone."""
+    done = one_retriever(f"def ask(question):\n    {line}\n    return [{{'id': 'd1'}}]")
+    assert done.returncode == 0, done.stderr
+    assert "a word" not in done.stdout
+    assert "a word" in done.stderr
+    assert "mrr@1" in done.stdout
+
+
+@pytest.mark.integration
+@posix
+def test_what_a_matcher_prints(jsonl, module):
+    """JSON on standard output is JSON, whatever a matcher prints."""
+    module("printing_matcher", PRINTING)
+    done = run("score", jsonl(GOOD), "--match", "printing_matcher:Mine", "--format", "json")
+    assert json.loads(done.stdout)["mean"]["mrr@10"] == 1
+    assert done.stderr == "a word\n"
+
+
+PRINTING = """
+from kragx.matchers import BaseMatcher
+
+class Mine(BaseMatcher):
+    threshold = 0.5
+    def scores(self, items, notes):
+        print("a word")
+        for item in items:
+            yield [[1.0]]
+"""
+
+
+@pytest.mark.integration
+@posix
+def test_a_retriever_that_goes_elsewhere(one_retriever, here, tmp_path_factory):
+    """What is written stays where it was named, though a retriever changes the current folder."""
+    away = tmp_path_factory.mktemp("away")
+    body = f"def ask(question):\n    os.chdir({str(away)!r})\n    return [{{'id': 'd1'}}]"
+    done = one_retriever(body, "--summary", "summary.md")
+    assert (done.returncode, done.stderr) == (0, "written to out; open out/report.html\n")
+    assert (here / "summary.md").exists()
+    assert not [*away.iterdir()]
+
+
+POOL = """
+from multiprocessing import get_context
+
+def length(text):
+    return len(text)
+
+def ask(question):
+    for _ in range(5):
+        with get_context("fork").Pool(2) as pool:
+            pool.map(length, ["a", "b"])
+    return [{"id": "d1"}]
+"""
+
+
+@pytest.mark.integration
+@posix
+def test_a_pool_that_is_forked(one_retriever):
+    """The processes of a pool that a retriever forks end as it ends them, without a word."""
+    done = one_retriever(POOL)
+    assert (done.returncode, done.stderr) == (0, "written to out; open out/report.html\n")
+
+
+UNHEARD = """
+class Index:
+    def __del__(self):
+        os.kill(os.getpid(), {})
+        time.sleep(1)
+
+def ask(question):
+    Index()
+    time.sleep(20)
+"""
+
+
+@pytest.mark.integration
+@posix
+@pytest.mark.parametrize(("number", "said"), [(15, "terminated"), (2, "interrupted; the same")])
+def test_told_to_end_where_it_cannot_be_heard(one_retriever, number, said):
+    """A signal that comes within a callback, where Python drops what it raises, is not lost."""
+    done = one_retriever(f"import time{UNHEARD.format(number)}")
+    assert done.returncode == 128 + number
+    assert done.stderr.startswith(f"kragx: {said}")
+    assert done.stderr.count("\n") == 1
+
+
+LEFT = """
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+def ask(question):
+    ThreadPoolExecutor(1, "the index").submit(Event().wait)
+    return [{"id": "d1"}]
+"""
+
+
+@pytest.mark.integration
+def test_a_thread_that_never_ends(one_retriever):
+    """A thread that Python would wait for is named, and does not keep the command for ever."""
+    done = one_retriever(LEFT)
+    assert done.returncode == 0
+    assert done.stderr.endswith("kragx: done; what does not end is not waited for: the index_0\n")
 
 
 @pytest.mark.integration
@@ -488,6 +656,17 @@ def test_interrupted_while_it_starts():
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.returncode, done.stderr) == (130, "kragx: interrupted\n")
+
+
+@pytest.mark.parametrize("number", [15, 1], ids=["TERM", "HUP"])
+def test_told_to_end_while_arguments_are_read(kragx, monkeypatch, number):
+    """It ends with the signal's code and a line, as it does later."""
+    from kragx.app.commands.process import _Ended
+
+    monkeypatch.setattr("typer.core.TyperGroup.make_context", fail(_Ended(number)))
+    code, out, err = kragx("metrics")
+    assert (code, out) == (128 + number, "")
+    assert err in ("kragx: terminated\n", "kragx: the terminal is gone\n")
 
 
 @pytest.mark.integration

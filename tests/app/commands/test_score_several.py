@@ -73,6 +73,9 @@ def test_one_gold_set(kragx, files, jsonl):
     assert "short: queries missing in the run: 1 (scored as empty lists)" in out
     one = kragx("score", "--gold", gold, short, "--format", "json", *METRICS).json()
     assert one["counts"]["n_missing"] == 1
+    bare = jsonl(*({**row, "gold": []} for row in rows(lambda i: 1)), name="bare.jsonl")
+    refused = kragx("score", "--gold", bare, files[0], short)
+    assert (refused.code, "bare: none of the 20 questions has gold" in refused.err) == (3, True)
 
 
 def test_other_questions_are_said_and_left_out(kragx, files, jsonl):
@@ -127,7 +130,7 @@ def test_names(kragx, jsonl, tmp_path):
         (("good.jsonl", "--anyway"), 2, "--anyway: belongs to several files"),
         (("good.jsonl", "nowhere.jsonl"), 3, "nowhere.jsonl: cannot be read"),
         (("good.jsonl", "empty.jsonl"), 3, "empty.jsonl"),
-        (("good.jsonl", "bare.jsonl"), 3, "bare.jsonl: the question has no gold, so no"),
+        (("good.jsonl", "bare.jsonl"), 3, "bare: the question has no gold, so no"),
         (("good.jsonl", "strange.jsonl"), 2, "the gold sets differ"),
     ],
 )

@@ -139,6 +139,32 @@ def test_sweep_of_standard_input(kragx, results):
     assert len(values) == 7
 
 
+def test_sweep_of_several_files(kragx, jsonl, here):
+    """What score says of the order is looked at with the same files, with gold or beside it."""
+    gold = {"gold": [{"text": "a b c d e f g h i j k"}]}  # ten pairs of words
+    lists = {"early": ["a b c d e f x y z 1 2"], "late": ["x y z", "a b c d e f g h i j k"]}
+    rows = {name: {"retrieved": [{"text": text} for text in lists[name]]} for name in lists}
+    question = jsonl({"query_id": "q1", **gold}, name="gold.jsonl")
+    with_gold = [jsonl({"query_id": "q1", **gold, **rows[n]}, name=f"{n}.jsonl") for n in rows]
+    match, metric = ("--match", json.dumps(PAIRS)), ("-m", "mrr@3")
+    assert "see kragx threshold sweep" in kragx("score", *with_gold, *match, *metric).out
+    swept = kragx("threshold", "sweep", *with_gold, *match, *metric).out
+    assert "the order early > late holds from threshold 0.01 to 0.5" in swept
+    (here / "alone").mkdir()
+    alone = [jsonl({"query_id": "q1", **rows[n]}, name=f"alone/{n}.jsonl") for n in rows]
+    assert kragx("threshold", "sweep", *alone, "--gold", question, *match, *metric).out == swept
+    bare = kragx("threshold", "sweep", alone[1])
+    assert (bare.code, "name a gold set beside the results (--gold)" in bare.err) == (3, True)
+    late = kragx("threshold", "sweep", alone[1], "--gold", question, *match, *metric).out
+    assert late.splitlines()[0].startswith("late, match:")
+    failed = jsonl({"query_id": "q1", **gold, "error": "down"}, name="failed.jsonl")
+    done = kragx("threshold", "sweep", *with_gold, failed, *match, *metric)
+    assert (done.code, done.out) == (5, swept)
+    assert "failed failed on 1 of 1 questions, and is left out" in done.err
+    done = kragx("threshold", "sweep", here, *with_gold)
+    assert (done.code, "name it alone" in done.err) == (2, True)
+
+
 @pytest.mark.integration
 def test_sweep_of_a_folder_draws_every_retriever(kragx, folder, here):
     """By the matcher named; the plot is written, and where is said on standard error."""

@@ -91,6 +91,8 @@ def templates() -> set[str]:
     """Each template in the source, of phrases and of errors."""
     of_phrases = {text for _, call in calls("message") for text in literals(call.args[0])}
     of_phrases |= {text for _, call in calls("plural") for text in literals(call.args[2])}
+    readers = [call.args[-1] for _, call in calls("fitting", "number") if call.args]
+    of_phrases |= {text for node in readers for text in constants(node) if " " in text}
     of_errors: set[str] = set()
     for _, call in calls(*ERRORS):
         for node in sentences_of(call):

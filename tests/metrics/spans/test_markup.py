@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import runpy
 import time
+import unicodedata
 
 import pytest
 from hypothesis import given, strategies as st
@@ -129,6 +130,20 @@ def test_cut_by_a_chunk():
 def test_plain_texts(text):
     """A text without any of the characters that make markup is itself, the same object."""
     assert plain(text) is text
+
+
+@examples(USUAL)
+@given(
+    st.lists(
+        st.sampled_from(
+            ["서", "²", "³", "[1]", "[각주 2]", "**강조**는", "é", "- ", "-\n", " ", "."]
+        )
+    ).map("".join)
+)
+def test_the_unicode_form_changes_nothing(text):
+    """Markup is left out of Hangul in single letters (NFD, as macOS writes) as of whole ones."""
+    decomposed = plain(unicodedata.normalize("NFD", text))
+    assert unicodedata.normalize("NFC", decomposed) == unicodedata.normalize("NFC", plain(text))
 
 
 @examples(2 * USUAL)

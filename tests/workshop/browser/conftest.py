@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kragx.data import Doc
-from kragx.workshop.desk import PassageIndex
+from kragx.data import tokenizer
+from kragx.evaluation.retrievers import Bm25Index
 from kragx.workshop.folder.starting import start
 from kragx.workshop.questions.words import content_words
 from tests.workshop.serving import Served, serving, written
@@ -45,7 +45,7 @@ def shop(folder: Path, questions=QUESTIONS, texts=TEXTS, **options) -> Path:
         )
     start(folder / "shop", corpus=corpus, name="소비자 상담", language="ko", **options)
     content_words("질문")  # Kiwi and bm25s load here, and not while a page waits
-    PassageIndex({"one": Doc("one", "글")}).best("글")
+    Bm25Index(["글"], tokenizer("char"), "").best("글", 1)
     return folder / "shop"
 
 

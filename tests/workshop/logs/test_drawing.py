@@ -16,7 +16,7 @@ from kragx.errors import DataError, UsageError
 from kragx.judging import Judge, Question
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.rubric import RUBRICS
-from kragx.workshop.calls import plain_question
+from kragx.workshop.calls import question_json
 from kragx.workshop.folder.folder import Workshop
 from kragx.workshop.logs import Masker, gold_from_logs, open_workshop, read_masks
 from kragx.workshop.releases.contents import query_of
@@ -369,7 +369,7 @@ def test_a_workshop(tmp_path):
             assert query_of(question).inclusion == drawn[question.uid].inclusion
             history = drawn[question.uid].history
             assert query_of(question).history == history
-            shown = plain_question(question).get("history", [])
+            shown = question_json(question).get("history", [])
             assert shown == [turn.to_dict() for turn in history]
         suggested = {
             (row.question, row.document)

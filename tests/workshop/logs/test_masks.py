@@ -166,8 +166,8 @@ def test_resident_numbers():
 def test_a_file(tmp_path):
     """Where there is none it is written; a pattern that is added masks, one left out does not."""
     path = tmp_path / "masks.yaml"
-    assert [mask.name for mask in read_masks(path).masks] == [
-        mask.name for mask in read_masks().masks
+    assert [mask.as_ for mask in read_masks(path).masks] == [
+        mask.as_ for mask in read_masks().masks
     ]
     assert path.read_text("utf-8").startswith("# What is masked")
     path.write_text(r"staff: {pattern: '사번\s?\d{6}'}")
@@ -181,12 +181,12 @@ def test_mistakes(tmp_path):
     path.write_text(
         "a: {pattern: '('}\nb: {patern: x}\nc: {pattern: x, check: crd}\n"
         "d: {pattern: x, contxt: [y]}\ne: {pattern: x, not_after: 5}\n"
-        "f: {pattern: x, context: abc}\ng: {pattern: x*}"
+        "f: {pattern: x, context: abc}\ng: {pattern: x*}\nh: x\ni: {pattern: x, check: [card]}\n"
     )
     with pytest.raises(ConfigError) as raised:
         read_masks(path)
     assert [problem.partition(":")[0] for problem in raised.value.problems] == [
-        *("a.pattern", "b", "c.check", "d.contxt"),
-        *("e.not_after", "f.context", "g.pattern"),
+        *("a.pattern", "b.patern", "b.pattern", "c.check", "d.contxt"),
+        *("e.not_after", "f.context", "g.pattern", "h", "i.check"),
     ]
     assert "perhaps you meant 'card'?" in str(raised.value)

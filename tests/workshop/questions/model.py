@@ -7,7 +7,7 @@ import re
 
 from kragx.judging import Answer, Failure, Judge
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.workshop.questions.drafts import DIFFICULTIES
+from kragx.workshop.questions.prompts import DIFFICULTIES
 from tests.judging.server import Handler
 
 _BLOCK = re.compile(r"<<<(\w+) \w+>>>\n(.*?)\n<<<end", re.DOTALL)

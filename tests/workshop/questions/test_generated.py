@@ -14,8 +14,8 @@ from kragx.errors import DataError, JudgingError, UsageError
 from kragx.judging import RUBRICS, Example, Examples, Failure, Judge, Panel
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.workshop.questions import write_questions
-from kragx.workshop.questions.drafts import Kind
 from kragx.workshop.questions.generated import wanted_kinds
+from kragx.workshop.questions.prompts import Kind
 from kragx.workshop.questions.question import MEANS
 from kragx.workshop.questions.targets import TARGETS
 from tests.thoroughness import examples, some

@@ -11,7 +11,7 @@ from kragx import DataError
 from kragx.data import Forbidden, as_corpus
 from kragx.workshop.folder.folder import Documents
 from kragx.workshop.pairs.standing import Copies, gold_grade
-from kragx.workshop.releases.contents import ready, shares
+from kragx.workshop.releases.contents import judging_counts, ready
 from kragx.workshop.state.records import Judgement, Person, Question
 from kragx.workshop.state.state import State
 from tests.thoroughness import all_cases, examples
@@ -190,7 +190,7 @@ def test_who_judged_how_much():
         said(3, is_decision=True),
         Judgement(question="gone", document="refund", person="ann", grade=1),
     ]
-    ((person, counts),) = shares(State(Rows(rows)))
+    ((person, counts),) = judging_counts(State(Rows(rows)))
     assert (person.name, counts) == (
         "Ann",
         {"grade": 1, "unusable": 1, "later": 1, "decided": 1},

@@ -9,6 +9,7 @@ import pytest
 from kragx.workshop import services
 from kragx.workshop.state.records import new_uid
 from kragx.workshop.web.security import HEADERS, LARGEST_BODY
+from kragx.workshop.web.server import form_of
 from tests.waiting import PATIENCE
 from tests.workshop.serving import grade, serving, started
 
@@ -223,6 +224,17 @@ def test_odd_json_is_a_mistake_of_the_sender(served, body):
     status, answer = served.ask("POST", "/api/judgements", body)
     assert (status, list(answer["error"])) == (400, ["problem", "field", "remedy", "code"])
     assert served.ask("GET", "/api/me")[0] == 200
+
+
+def test_values_of_another_kind_are_mistakes_of_the_sender(served):
+    """In whichever field of whatever may be sent: never a mistake of kragx."""
+    functions = [f for service in services.SERVICES for f in vars(service).values()]
+    calls = [(f.call, form_of(f)) for f in functions if getattr(f, "call", None)]
+    for call, form in calls:
+        for field in form.model_fields if call.method == "POST" else ():
+            for value in (True, 2.5, "a\0b", [], [[1]], {"a": 1}):
+                status, answer = served.ask("POST", f"/api/{call.path}", {field: value})
+                assert status < 500, (call.path, field, value, answer)
 
 
 @pytest.mark.parametrize(

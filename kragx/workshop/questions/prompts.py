@@ -1,14 +1,15 @@
-"""Questions as a model is asked for them, and what it is asked about each that it wrote."""
+"""What a model is asked for questions of a gold set, and what about each that it wrote."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from kragx.data.korean import is_korean
 from kragx.ground.errors import UsageError
-from kragx.judging.judge import Grader, Judged
+from kragx.judging.judge import Grader
 from kragx.judging.question import Question
 from kragx.judging.rubric import built_in, words_around
+from kragx.workshop.questions.question import NewQuestion
 
 Difficulty = Literal["easy", "medium", "hard"]
 DIFFICULTIES: tuple[Difficulty, ...] = get_args(Difficulty)
@@ -37,28 +38,7 @@ class Kind:
     number: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A question as a model wrote it.
-
-    Attributes:
-        text: the question.
-        answer: its answer; of one that is to have none, what is missing. May be empty.
-        difficulty: which the model gave it, whichever it was asked for.
-    """
-
-    text: str
-    answer: str
-    difficulty: Difficulty
-
-    @classmethod
-    def of(cls, grade: float, entry: str) -> "Draft":
-        """As an answer has it: the question, and from the second line on its answer."""
-        text, _, answer = entry.partition("\n")
-        return cls(text, answer, DIFFICULTIES[int(grade)])
-
-
-def asked_for(judge: Grader, text: str, kind: Kind, source: str | None = None) -> Question:
+def writing_request(judge: Grader, text: str, kind: Kind, source: str | None = None) -> Question:
     """The question to a model that asks for a question about a text.
 
     Args:
@@ -101,41 +81,25 @@ def asked_for(judge: Grader, text: str, kind: Kind, source: str | None = None) -
     return Question(rubric, text, kind=" ".join(phrases), document_id=source)
 
 
-def drafts(judge: Grader, questions: Sequence[Question]) -> tuple[list[Draft | None], Judged]:
-    """What a model wrote for each question of `asked_for`; None where it found nothing to ask.
-
-    Whether that is so, or the judgement failed, is in the second of the pair.
-
-    Raises:
-        JudgingError: as `Judge.judge`; what was written is stored.
-    """
-    judged = judge.members[0].judge(questions)
-    written = [
-        next((Draft.of(*entry) for entry in judgement.entries), None)
-        for judgement in judged.judgements
-    ]
-    return written, judged
-
-
-def need_of(judge: Grader, draft: Draft, *, answerable: bool = True) -> Question:
-    """The question how far a draft needs documents; its answer is shown if it has one."""
+def need_check(judge: Grader, question: NewQuestion) -> Question:
+    """The question how far one needs documents; its answer is shown if it has one."""
     # A rubric of the judge's own asks about documents, and this does not.
-    rubric = judge.rubric_for("need", draft.text)
-    return Question(rubric, draft.text, reference=(answerable and draft.answer) or None)
+    rubric = judge.rubric_for("need", question.text)
+    return Question(rubric, question.text, reference=question.reference)
 
 
-def relevance_of(judge: Grader, draft: Draft, text: str, query_id: str | None = None) -> Question:
-    """The question how far a text answers a draft.
+def relevance_check(judge: Grader, question: NewQuestion, text: str) -> Question:
+    """The question how far a text answers one.
 
     Raises:
         UsageError: the judge shows examples of something else.
     """
     rubric = (
-        built_in("relevance", draft.text, judge.members[0].language)
+        built_in("relevance", question.text, judge.members[0].language)
         if judge.asks == "support"  # a rubric for runs with gold, which says nothing of answers
-        else judge.rubric_for("relevance", draft.text)
+        else judge.rubric_for("relevance", question.text)
     )
-    question = Question(rubric, text, query=draft.text, query_id=query_id)
+    check = Question(rubric, text, query=question.text, query_id=question.uid)
     if judge.examples is not None:  # for its error alone, before anything is asked
-        judge.examples.shown_with(question)
-    return question
+        judge.examples.shown_with(check)
+    return check
