@@ -180,7 +180,7 @@ def test_no_package_changes_what_a_name_of_kragx_means(
     look()
     try:
         assert "validate" in kragx("gold", "--help").out
-        assert "Score a results" in kragx("score", "--help").out
+        assert "Score results" in kragx("score", "--help").out
         done = kragx("score", "toy.jsonl", "--engine", "ray", "--address", "")
         assert "engine.ray.address: a cluster's address is expected" in done.err
     finally:
@@ -206,7 +206,7 @@ def test_a_command_of_a_group(
         assert kragx("judge", "greet").out == "hello from a package\n"
         help_text = kragx("--help").out
         assert "judge.greet" not in help_text.replace("judge.greet  kragx-toy", "")
-        assert "Submit what" in kragx("judge", "--help").out
+        assert "Submit a run" in kragx("judge", "--help").out
     finally:
         metadata.write_text(text, "utf-8")
 
