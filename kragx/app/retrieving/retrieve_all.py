@@ -13,7 +13,9 @@ from kragx.app.result_folder.atomic_folder import beside
 from kragx.app.retrieving.resuming import PartialAnswers, Resumption, partial_answers
 from kragx.comparison.tuning import GRID, size
 from kragx.data import GoldDataset, Query, Retrieved, Run, read_run
+from kragx.data.formats.jsonl import ending
 from kragx.data.formats.parquet import is_located
+from kragx.data.formats.tabular import READERS
 from kragx.evaluation.retrieve import retrieve
 from kragx.evaluation.retriever_adapters import HISTORY, is_retriever, store_name
 from kragx.ground import plugins
@@ -110,6 +112,10 @@ def asker(
     return ask
 
 
+_ENDINGS = frozenset({"", ".json", ".jsonl", ".ndjson", ".run", ".txt", *READERS})
+"""Of results files; any other may be the name of a class or function, with a dot."""
+
+
 def _read(name: str, config: RetrieverConfig, dataset: GoldDataset) -> Run:
     """What files say that a retriever returned, each in a run."""
     source = "results" if config.run is None else "run"
@@ -117,7 +123,8 @@ def _read(name: str, config: RetrieverConfig, dataset: GoldDataset) -> Run:
         try:
             runs = [read_run(file, dataset, config.columns) for file in config.files]
         except DataError as error:
-            if all(is_located(file) or Path(file).exists() for file in config.files):
+            dotted = (Path(file) for file in config.files if not is_located(file))
+            if all(path.exists() or ending(path) in _ENDINGS for path in dotted):
                 raise
             # A text alone is a file of results where it is no import path.
             remedy = message("a class or function is written module:name")
