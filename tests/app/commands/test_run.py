@@ -175,7 +175,7 @@ def test_a_function_by_its_dotted_name(run):
     message = str(caught.value)
     assert message.startswith("retrievers.mine.results: ")
     assert message.endswith("a class or function is written module:name")
-    with pytest.raises(DataError, match="No such file or directory$"):
+    with pytest.raises(DataError, match=r"No such file or directory$"):
         run("retrievers: {mine: small.jsonl}")
 
 
