@@ -8,14 +8,13 @@ import os
 import signal
 import sys
 import tempfile
-import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from kragx.ground.errors import DataError, JudgingError, KragxError, UsageError
 from kragx.ground.printing import in_language, joined, message, say
@@ -239,25 +238,9 @@ def ended_by_signals() -> Iterator[None]:
         for number in _SIGNALS:
             if signal.getsignal(number) == signal.SIG_DFL:  # what is ignored (nohup) stays so
                 signal.signal(number, _end)
-    plain = sys.unraisablehook
-
-    def once_more(unraisable: Any) -> None:
-        """Raised where nobody can take it, as in a callback of compiled code, it is not lost."""
-        if not isinstance(error := unraisable.exc_value, KeyboardInterrupt):
-            plain(unraisable)
-            return
-        if isinstance(error, _Ended):
-            signal.signal(error.signal, _end)
-        number = getattr(error, "signal", signal.SIGINT)
-        later = threading.Timer(0.1, os.kill, (os.getpid(), number))
-        later.daemon = True
-        later.start()
-
-    sys.unraisablehook = once_more
     try:
         yield
     finally:
-        sys.unraisablehook = plain
         _end_plainly()
 
 

@@ -353,29 +353,6 @@ def test_a_pool_that_is_forked(one_retriever):
     assert (done.returncode, done.stderr) == (0, "written to out; open out/report.html\n")
 
 
-UNHEARD = """
-class Index:
-    def __del__(self):
-        os.kill(os.getpid(), {})
-        time.sleep(1)
-
-def ask(question):
-    Index()
-    time.sleep(20)
-"""
-
-
-@pytest.mark.integration
-@posix
-@pytest.mark.parametrize(("number", "said"), [(15, "terminated"), (2, "interrupted; the same")])
-def test_told_to_end_where_it_cannot_be_heard(one_retriever, number, said):
-    """A signal that comes within a callback, where Python drops what it raises, is not lost."""
-    done = one_retriever(f"import time{UNHEARD.format(number)}")
-    assert done.returncode == 128 + number
-    assert done.stderr.startswith(f"kragx: {said}")
-    assert done.stderr.count("\n") == 1
-
-
 LEFT = """
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
