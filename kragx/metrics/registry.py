@@ -76,6 +76,7 @@ _PATTERN = re.compile(
 )
 _NAME_WITH_CUT = re.compile(rf"({'|'.join(METRICS)})_?(?:at)?_?([0-9]+)")
 _SEVERAL = re.compile(r"[^(]*,\s*[^\W\d]")
+_KS = frozenset((int, list, tuple))  # as other tools take them
 _CUT = re.compile(r"(?P<n>0*[1-9][0-9]{0,8})(?P<unit>tokens|chars|)", re.IGNORECASE)
 
 
@@ -251,9 +252,9 @@ def listed(metrics: MetricLike | Iterable[MetricLike]) -> list[Any]:
     """Metrics as a list, whether it is one or several; whoever reads them refuses what is none.
 
     Raises:
-        UsageError: it is a mapping, of which nobody would see but the keys.
+        UsageError: it is a mapping to ks, of which nobody would see but the keys.
     """
-    if isinstance(metrics, Mapping):
+    if isinstance(metrics, Mapping) and not _KS.isdisjoint(map(type, metrics.values())):
         problem = message("a list is expected ({value})", value=shorten(metrics))
         raise UsageError(problem, field="metrics")
     is_one = isinstance(metrics, (str, MetricSpec)) or callable(metrics)
@@ -370,11 +371,10 @@ def function_metric(function: Callable[..., Any]) -> Metric:
         return described
     name = getattr(function, "__name__", "")
     if not name.isidentifier():
-        raise UsageError(
-            "metric {function}: a function without a name",
-            remedy=_FORM,
-            function=shorten(function),
+        problem = message(
+            "metric {function}: a function without a name", function=shorten(function)
         )
+        raise UsageError(problem, remedy=_FORM)
     about = (function.__doc__ or "").strip().partition("\n")[0]
     return Metric(
         name=name,

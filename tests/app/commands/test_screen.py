@@ -178,6 +178,6 @@ def test_times_stand_with_full(run):
     """Times are no part of the one table, unless the verdict is about one."""
     text = "metrics: [mrr@5, seconds_mean, throughput, source_diversity@5]"
     assert "┃ metric             ┃" in run(text=text)[0].out
-    assert "seconds_mean" not in run(text=text)[0].out
-    assert "seconds_mean" in run("--full", text=text)[0].out
+    assert "│ seconds_mean" not in run(text=text)[0].out
+    assert "│ seconds_mean" in run("--full", text=text)[0].out
     assert "│ seconds_mean" in run(text="metrics: [seconds_mean, mrr@5]")[0].out
