@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, compress, repeat
 from numbers import Integral
+from operator import itemgetter
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -34,6 +35,7 @@ ALIKE = "n_queries_ids_alike"
 APART = "n_queries_ids_apart"
 """Counts questions with ids to compare, where no id that was retrieved is any gold item's."""
 
+_Mistake = tuple[int, DataError]  # with the place of its question in the batch
 _OWN = ("id", "metadata.id")  # where an id is, if no key says anything else
 
 
@@ -124,12 +126,14 @@ class IdMatcher(IdsMatcher):
         targets = Targets.of(batch.golds)
         docs, golds = batch.docs.texts, targets.entries.texts
         is_compared: Bools = (docs.n_texts > 0) & (golds.n_texts > 0)
-        names = batch.query_ids, is_compared
-        doc_ids = self._doc_ids(batch, is_compared)
+        mistakes: list[_Mistake] = []
+        names = batch.query_ids, is_compared, mistakes
+        doc_ids = self._doc_ids(batch, is_compared, mistakes)
         own = () if self.gold_id_key else _OWN
         paths = (*_paths(self.gold_id_key or self.id_key), *own)
         of_golds = batch.golds.texts, targets.gold, paths, "gold_id_key", gold_place
         target_ids = _ids(targets.entries, *of_golds, *names)
+        _raise_first(mistakes)
         doc, target = of_pairs(docs.n_texts, golds.n_texts)
         of_docs, of_targets = _numbers(doc_ids, target_ids)
         is_same = of_docs[doc] == of_targets[target]
@@ -173,13 +177,18 @@ class IdMatcher(IdsMatcher):
         if not is_again.any() or (own_ids is not None and None not in own_ids):
             return is_again
         is_compared: Bools = (batch.docs.texts.n_texts > 0) & (batch.golds.texts.n_texts > 0)
-        keys = [*zip(first_same(batch.docs).tolist(), self._doc_ids(batch, is_compared))]
+        mistakes: list[_Mistake] = []
+        doc_ids = self._doc_ids(batch, is_compared, mistakes)
+        _raise_first(mistakes)
+        keys = [*zip(first_same(batch.docs).tolist(), doc_ids)]
         first = {key: place for place, key in reversed([*enumerate(keys)])}
         return np.array([first[key] != place for place, key in enumerate(keys)], bool)
 
-    def _doc_ids(self, batch: Batch, is_compared: Bools) -> Sequence[str | None]:
+    def _doc_ids(
+        self, batch: Batch, is_compared: Bools, mistakes: list[_Mistake]
+    ) -> Sequence[str | None]:
         docs, paths = batch.docs.texts, _paths(self.id_key)
-        of_queries = batch.query_ids, is_compared
+        of_queries = batch.query_ids, is_compared, mistakes
         rows = np.arange(len(docs.numbers))
         return _ids(batch.docs, docs, rows, paths, "id_key", rank_place, *of_queries)
 
@@ -217,6 +226,7 @@ def _ids(
     place: Callable[[str, int], str],
     query_ids: Sequence[str],
     is_compared: Bools,
+    mistakes: list[_Mistake],
 ) -> Sequence[str | None]:
     """The id of each entry at the first path that it has; None where none is needed.
 
@@ -230,6 +240,7 @@ def _ids(
         place: where an item of a query stands.
         query_ids: of the queries.
         is_compared: those whose ids are.
+        mistakes: the first of each kind is added.
     """
     own_ids = entries.ids or [None] * len(entries.texts.numbers)
     if paths[0] == "id" and (
@@ -248,13 +259,16 @@ def _ids(
         try:
             ids[row] = next(filter(None, map(_as_id, paths, values)), None)
         except DataError as error:
-            raise error.within(path=place_of(int(item[row]))) from None
+            query = int(entries.texts.of_text[row])
+            mistakes.append((query, error.within(path=place_of(int(item[row])))))
+            is_compared = is_compared & (np.arange(len(is_compared)) < query)
+            break
     has_id = np.array([name is not None for name in ids], bool)
     n_ids = np.bincount(item[has_id], minlength=len(items.numbers))
-    for number in np.flatnonzero((n_ids == 0) & is_compared[items.of_text]).tolist():
+    for number in np.flatnonzero((n_ids == 0) & is_compared[items.of_text])[:1].tolist():
         is_doc = option == "id_key"
         keys = first_keys((is_doc and entries.metadata and entries.metadata[number]) or {})
-        raise DataError(
+        missing = DataError(
             "{place}: no {key}; name the metadata key that holds it (it has: {names}), as "
             "{{'method': 'id', {option!r}: ...}}, or compare texts: match 'overlap' or 'text'"
             if keys
@@ -266,7 +280,14 @@ def _ids(
             option=option,
             names=keys,
         )
+        mistakes.append((int(items.of_text[number]), missing))
     return ids
+
+
+def _raise_first(mistakes: Sequence[_Mistake]) -> None:
+    """Raise what is wrong with the first question, whichever others are looked at with it."""
+    if mistakes:
+        raise min(mistakes, key=itemgetter(0))[1]
 
 
 def _as_id(path: str, value: object) -> str | None:
