@@ -61,7 +61,7 @@ def results_alone() -> Iterator[None]:
 
 
 @contextmanager
-def _read() -> Iterator[None]:
+def _writing_results() -> Iterator[None]:
     """Around what writes results: a command whose reader has gone does what else it has to do."""
     results = _RESULTS.get()
     try:
@@ -97,7 +97,7 @@ def console() -> Console:
 
 def put(text: str) -> None:
     """Write a text to standard output, a message in the language of results; it steers nothing."""
-    with _read():
+    with _writing_results():
         output().write(inert(_shown_text(text)))
 
 
@@ -121,7 +121,7 @@ def show(parts: Iterable[Part], out: Console | None = None, *, language: str | N
 
     `language` is ``en`` or ``ko``; None for the one results are shown in (`localisation.language`).
     """
-    with _read():
+    with _writing_results():
         _show(spoken(parts, language), out or console())
 
 
