@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+from contextlib import closing
 
 import pytest
 
@@ -141,7 +142,7 @@ def test_two_states_of_one_file_see_each_other(tmp_path):
 def test_an_old_one(tmp_path):
     """A database of another version is refused, and says which this kragx knows."""
     path = tmp_path / "workshop.sqlite"
-    with RecordStore(path), sqlite3.connect(path) as db:
+    with RecordStore(path), closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA user_version = 1")
     with pytest.raises(DataError, match="of version 1; this kragx knows"):
         RecordStore(path).__enter__()
