@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 from kragx.ground.errors import JudgingError
 from kragx.ground.json_values import HIDDEN, jsonable_fields
-from kragx.ground.printing import joined, message, percent
+from kragx.ground.printing import joined, message
 from kragx.judging.client import FailureKind
 from kragx.judging.question import Judgement, Question
 
@@ -205,29 +205,6 @@ def remedy(kind: FailureKind, status: int | None = None) -> str:
     """What to do about a failure, by its kind and the status of HTTP."""
     by_status = _BY_STATUS.get(status or 0) if kind in ("api_error", "rate_limit") else None
     return by_status or _KINDS[kind][1]
-
-
-def coverage_line(judging: Mapping[str, Any]) -> str:
-    """How many of the judgements that were wanted there are, of plain values of a `Tally`."""
-    n_of, coverage = judging["n_judgements"], percent(judging["coverage"])
-    return message(
-        "judged: {n} of {n_judgements} (coverage {coverage})",
-        n=n_of - judging["n_missing"],
-        n_judgements=n_of,
-        coverage=coverage,
-    )
-
-
-def missing_lines(judging: Mapping[str, Any]) -> Iterator[str]:
-    """Which judgements are missing, why, and what to do; nothing where none is."""
-    if judging["n_missing"]:
-        yield message(
-            "missing: {n} ({kinds}), estimated, never taken for 0; in brackets what the numbers "
-            "can become",
-            n=judging["n_missing"],
-            kinds=failed_kinds(judging),
-        )
-        yield from failure_lines(judging)
 
 
 def failure_lines(judging: Mapping[str, Any]) -> Iterator[str]:
