@@ -16,7 +16,7 @@ from kragx.judging.forms import expected_grade, read_answer
 from kragx.judging.judgement_counts import Spent, remedy
 from kragx.judging.limits import credible_pause, wait_before
 from kragx.judging.prompt import request_for
-from kragx.judging.question import Judgement, Question, not_asked, now
+from kragx.judging.question import Judgement, Question, now
 from kragx.judging.queue import WorkQueue
 
 GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by itself
@@ -109,7 +109,8 @@ class Breaker:
 
     def _stop(self, failure: Failure, why: str) -> JudgingError:
         self._queue.closed = True
-        words = self._queue.questions.secrets.masked(failure.detail) or failure.kind
+        detail = self._queue.questions.secrets.masked(failure.detail)
+        words = words_of(detail, _SAID["detail"]) or failure.kind
         if failure.kind not in _SERVICE and failure.detail:
             words = f"{failure.kind}: {words}"  # a model's own words do not say so
         is_spent = failure.fatal and failure.kind == "rate_limit"
@@ -190,7 +191,7 @@ class Caller:
                 return judgement
             await queue.committed(judgement)
             await settings.sleep(wait_before(number, pause))
-        return not_asked(key, "the budget is used up")
+        return Judgement(key, failure="not_asked", detail="the budget is used up")
 
     def _say_wait(self, detail: str | None) -> None:
         if not self._is_wait_said:
@@ -222,16 +223,13 @@ class Caller:
                 is_refused, usage = True, None
         finally:
             queue.tally.add(limits.leave(room, usage))
-        judgement = judged(
+        judgement, failure = judged(
             *(key, queue.questions.wanted[key][0], answer, usage, queue.questions.secrets),
             uid=f"{limits.name}{uuid.uuid4().hex[len(limits.name) :]}",
             seconds=round(time.perf_counter() - began, 4),
             output_limit=settings.output_limit,
             asked_model=settings.model,
         )
-        failure = answer if isinstance(answer, Failure) else None
-        if failure is None and judgement.failure is not None:  # words came, and no grade in them
-            failure = Failure(judgement.failure, judgement.detail or "")
         return _Attempt(judgement, failure, started, is_refused)
 
     async def _answer(self, request: Request) -> Answer | Failure:
@@ -279,8 +277,8 @@ def judged(
     usage: Usage | None,
     secrets: Secrets,
     **about: Any,
-) -> Judgement:
-    """What is kept of an answer: its grade, or why it has none.
+) -> tuple[Judgement, Failure | None]:
+    """What is kept of an answer: its grade, or why it has none, which is given beside it.
 
     Args:
         key: of the question.
@@ -292,6 +290,7 @@ def judged(
     """
     usage = usage or Usage()
     read = answer if isinstance(answer, Failure) else read_answer(answer.text, question)
+    failure = read if isinstance(read, Failure) else None
     outcome: dict[str, Any]
     if isinstance(read, Failure):
         outcome = {"failure": read.kind, "detail": read.detail}
@@ -322,7 +321,7 @@ def judged(
         name: words_of(secrets.masked(getattr(attempt, name)), limit)
         for name, limit in _SAID.items()
     }
-    return replace(attempt, **texts)  # type: ignore[arg-type]  # the names of texts
+    return replace(attempt, **texts), failure  # type: ignore[arg-type]  # the names of texts
 
 
 def usage_of_answer(answer: Answer | Failure, request: Request, room: Spent) -> Usage | None:

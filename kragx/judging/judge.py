@@ -20,10 +20,10 @@ from kragx.ground.json_values import to_jsonable
 from kragx.ground.printing import message, progress_bar, say
 from kragx.judging.budget import Plan, about_spent, most_tokens
 from kragx.judging.calls import CLUSTER, GRACE, Caller
-from kragx.judging.client import Request, in_use
+from kragx.judging.client import FailureKind, Request, in_use
 from kragx.judging.judgement_counts import Spent, Tally
 from kragx.judging.prompt import request_for
-from kragx.judging.question import SETTLED, Judgement, Question, in_batch, not_asked
+from kragx.judging.question import SETTLED, Judgement, Question
 from kragx.judging.queue import PendingQuestions, WorkQueue
 from kragx.judging.rubric import Asks, Rubric, canonical_json
 from kragx.judging.settings import JudgeSettings
@@ -192,7 +192,8 @@ async def _judged(settings: JudgeSettings, questions: PendingQuestions) -> Judge
                 detail = f"{settings.store} may only be read, and lacks it: get the right to "
                 detail += "write there, or copy it and name the copy (judge.store)"
                 for key in todo:
-                    done[key] = stored.get(key) or not_asked(key, detail)
+                    unasked = Judgement(key, failure="not_asked", detail=detail)
+                    done[key] = stored.get(key, unasked)
             elif todo:
                 # Before it is asked: whatever ends the run, an attempt has its question.
                 texts = ((key, questions.wanted[key][1]) for key in todo)
@@ -227,10 +228,10 @@ def _plan(
 ) -> None:
     """Count what a dry run would ask, and hand it to the outbox if there is one."""
     plan = settings.plan
-    unasked = in_batch if settings.outbox else not_asked
+    kind: FailureKind = "pending" if settings.outbox else "not_asked"
     requests: dict[str, tuple[Request, Spent]] = {}
     for key in todo:
-        done[key] = unasked(key, "a dry run")
+        done[key] = Judgement(key, failure=kind, detail="a dry run")
         if key not in plan.keys:
             request = request_for(questions.wanted[key][0], key, settings.timeout)
             most = most_tokens(request, settings.output_limit)

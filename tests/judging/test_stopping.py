@@ -56,6 +56,14 @@ def test_a_server_that_has_no_room_for_anyone(store, capsys):
     assert [line for line in lines if "waiting for the server" in line and words in line] == lines
 
 
+def test_a_page_of_a_gateway(store):
+    """Of an error that is a whole page the end of a run says no more than what is kept of it."""
+    page = Failure("api_error", f"500: {'<p>out of order</p>' * 900}", again=True, status=500)
+    error = stopped(ScriptedClient(lambda _: page), store)
+    assert "500: <p>out of order</p>" in str(error)
+    assert len(str(error)) < 2000
+
+
 @pytest.mark.integration
 def test_a_server_that_is_still_loading(store):
     """503 before the first answer is no absence: it is waited for."""
