@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 from urllib.parse import urlsplit
 
 from kragx.ground.errors import UsageError, inside
+from kragx.ground.http import UnreadableError, as_utf_8, bounded, trusted
 from kragx.ground.options import check_options, fitting, is_text, number, one_of, optional, whole
 from kragx.ground.plugins import FromVariable, named_secret, without_variables
 from kragx.ground.printing import message
 from kragx.ground.secrets import BareUrl, secrets_in
 from kragx.judging.client import Answer, Failure, Request
 from kragx.judging.clients.dialect import AnswerFormat, Dialect, LimitName, Speaker
-from kragx.judging.clients.http import UnreadableError, as_utf_8, bounded, trusted
 from kragx.judging.clients.responses import failed, read_response
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import Any
 
 from kragx.data.formats.jsonl import foreign_json
 from kragx.ground.errors import shorten
+from kragx.ground.http import UnreadableError
 from kragx.judging.client import Answer, Failure, Token, Usage, words_of
-from kragx.judging.clients.http import UnreadableError
 
 _SHOWN = 20_000  # bytes of a body that is none
 _TRANSIENT = frozenset({408, 409, 425, 429})

@@ -238,8 +238,8 @@ def _one_judge(store: Store, choice: Choice) -> Iterable[Mapping[str, Any]]:
 # -- how many of what, by model and rubric --------------------------------------------------------
 
 _COLUMNS = (
-    *(message("model"), message("rubric"), message("grades"), message("failures")),
-    *(message("questions"), message("attempts"), message("tokens")),
+    *(message("model"), message("server"), message("rubric"), message("grades")),
+    *(message("failures"), message("questions"), message("attempts"), message("tokens")),
 )
 
 
@@ -300,6 +300,7 @@ class Group:
         """As a table has it."""
         return (
             self.model,
+            self.base_url,
             self.rubric,
             counted(dict(sorted(self.grades.items()))),
             counted(dict(sorted(self.failures.items()))),
@@ -317,7 +318,7 @@ class Statistics(Result):
 
     def describe(self) -> Iterator[Part]:
         """A row for each group, and what is to be known of it."""
-        yield Table(_COLUMNS, [group.row() for group in self.groups], words=4)
+        yield Table(_COLUMNS, [group.row() for group in self.groups], words=5)
         for group in self.groups:
             if group.served_changed:
                 served = counted(group.served)
