@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from kragx.ground.errors import JudgingError
+from kragx.ground.http import wait_before
 from kragx.ground.printing import message, say
 from kragx.ground.secrets import Secrets
 from kragx.judging.budget import about_spent, about_tokens, at_most
 from kragx.judging.client import Answer, Failure, FailureKind, Request, Usage, words_of
 from kragx.judging.forms import expected_grade, read_answer
 from kragx.judging.judgement_counts import Spent, remedy
-from kragx.judging.limits import credible_pause, wait_before
+from kragx.judging.limits import credible_pause
 from kragx.judging.prompt import request_for
 from kragx.judging.question import Judgement, Question, now
 from kragx.judging.queue import WorkQueue
