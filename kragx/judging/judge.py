@@ -300,8 +300,8 @@ async def _to_their_end(
         if isinstance(end, (asyncio.CancelledError, KeyboardInterrupt)) and caller.calling:
             say(
                 message(
-                    "kragx: interrupted; {n} answers under way are waited for, {seconds:g} s "
-                    "at most, and kept (once more: at once)",
+                    "kragx: interrupted; what is under way ({n}) is waited for, {seconds:g} s at "
+                    "most, and kept (once more: at once)",
                     n=len(caller.calling),
                     seconds=timeout,
                 )

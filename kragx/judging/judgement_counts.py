@@ -169,7 +169,9 @@ _BY_STATUS: Mapping[int, str] = {
     403: message("check what the API key may use, or what a gateway in between blocks"),
     404: message("check the name of the model (judge.model) and the address (judge.base_url)"),
 }
-_ANOTHER_TIME = message("run again; if it stays so, a model or server that keeps to a JSON schema")
+_ANOTHER_TIME = message(
+    "run again; if it stays so, take a model or server that keeps to a JSON schema"
+)
 _KINDS: Mapping[FailureKind, tuple[str, str]] = {
     "refusal": (message("refusal"), message("another model or rubric may help")),
     "length": (

@@ -241,7 +241,9 @@ def test_an_interrupt_waits_for_answers(store, capsys):
     interrupted_after(20, client, judge_of(client, store, concurrency=16))
     assert n_stored(store) == client.answered == len(client.requests) < 60
     # Not all 16: some wait until their last answer is committed.
-    assert re.search(r"interrupted; \d+ answers under way are waited for", capsys.readouterr().err)
+    assert re.search(
+        r"interrupted; what is under way \(\d+\) is waited for", capsys.readouterr().err
+    )
 
 
 def test_a_second_interrupt_breaks_off(store):
