@@ -5,9 +5,9 @@ import json
 import time
 import uuid
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from kragx.ground.errors import JudgingError
+from kragx.ground.errors import JudgingError, UsageError, shorten
 from kragx.ground.http import wait_before
 from kragx.ground.printing import message, say
 from kragx.ground.secrets import Secrets
@@ -127,18 +127,6 @@ class Breaker:
         )
 
 
-class _Attempt(NamedTuple):
-    """What came of a request that might begin at `started`: a judgement, and why it has no grade.
-
-    `is_refused` says that the server took no notice of the question, so that it was no call.
-    """
-
-    judgement: Judgement
-    failure: Failure | None
-    started: float
-    is_refused: bool
-
-
 class Caller:
     """Gets a judgement of one question at a time, for any number of workers at once.
 
@@ -207,8 +195,14 @@ class Caller:
                 )
             )
 
-    async def _attempt(self, key: str, request: Request) -> _Attempt | None:
-        """What comes of a request once it may begin; None if no budget has room for it."""
+    async def _attempt(
+        self, key: str, request: Request
+    ) -> tuple[Judgement, Failure | None, float, bool] | None:
+        """What comes of a request once it may begin; None if no budget has room for it.
+
+        A judgement, why it has no grade, when it began, and whether the server took no notice of
+        the question, so that it was no call.
+        """
         settings, limits, queue = self._settings, self._settings.limits, self._queue
         room = await limits.enter(request, queue.store)
         if room is None:
@@ -231,7 +225,7 @@ class Caller:
             output_limit=settings.output_limit,
             asked_model=settings.model,
         )
-        return _Attempt(judgement, failure, started, is_refused)
+        return judgement, failure, started, is_refused
 
     async def _answer(self, request: Request) -> Answer | Failure:
         """What the client gives, in time; a pause that a server asks for must be credible."""
@@ -242,8 +236,18 @@ class Caller:
                 answer: Answer | Failure = await settings.client.ask(request)
         except TimeoutError:
             return Failure("timeout", f"no answer in {settings.timeout:g} s", again=True)
+        except SystemExit as end:  # which would end the process as if all were well
+            raise UsageError(
+                "{place}: {kind}: {error}", place="judge.client", kind="SystemExit", error=end
+            ) from end
         finally:
             self.calling.discard(task)
+        if not isinstance(answer, (Answer, Failure)):
+            raise UsageError(
+                "judge.client: {kind}.ask gave {value}, neither an Answer nor a Failure",
+                kind=type(settings.client).__name__,
+                value=shorten(answer),
+            )
         if isinstance(answer, Failure) and answer.retry_after is not None:
             pause = credible_pause(answer.retry_after, settings.patience)
             answer = replace(answer, retry_after=pause)
