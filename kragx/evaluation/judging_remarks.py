@@ -25,12 +25,12 @@ def votes_on(
     vote_bounds: Mapping[str, tuple[float, float]], judging: str
 ) -> dict[str, tuple[float, float]]:
     """The bounds by votes of the metrics that one of the counts ``judging...`` is of."""
-    metrics = {name: known_metric(name) for name in vote_bounds}
-    of_relevance = {
-        name for name, metric in metrics.items() if metric and metric.from_relevance is not None
+    is_beside = judging == "judging_relevance"
+    return {
+        name: ends
+        for name, ends in vote_bounds.items()
+        if (getattr(known_metric(name), "from_relevance", None) is not None) == is_beside
     }
-    names = of_relevance if judging == "judging_relevance" else vote_bounds.keys() - of_relevance
-    return {name: ends for name, ends in vote_bounds.items() if name in names}
 
 
 def panel_remarks(

@@ -295,7 +295,6 @@ def judged(
     """
     usage = usage or Usage()
     read = answer if isinstance(answer, Failure) else read_answer(answer.text, question)
-    failure = read if isinstance(read, Failure) else None
     outcome: dict[str, Any]
     if isinstance(read, Failure):
         outcome = {"failure": read.kind, "detail": read.detail}
@@ -326,7 +325,8 @@ def judged(
         name: words_of(secrets.masked(getattr(attempt, name)), limit)
         for name, limit in _SAID.items()
     }
-    return replace(attempt, **texts), failure  # type: ignore[arg-type]  # the names of texts
+    attempt = replace(attempt, **texts)  # type: ignore[arg-type]  # the names of texts
+    return attempt, read if isinstance(read, Failure) else None
 
 
 def usage_of_answer(answer: Answer | Failure, request: Request, room: Spent) -> Usage | None:

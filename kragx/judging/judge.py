@@ -244,7 +244,7 @@ def _plan(
 
 
 async def _ask_all(queue: WorkQueue) -> None:
-    settings = queue.settings
+    settings, limits = queue.settings, queue.settings.limits
     caller = Caller(queue)
 
     async def work(*, alone: bool = False) -> None:
@@ -259,7 +259,7 @@ async def _ask_all(queue: WorkQueue) -> None:
         message("judging with {model}", model=settings.model),
         len(queue),
         settings.progress,
-        settings.limits.cost_in_words,
+        lambda: "" if limits.cost is None else f"{limits.cost:.4f} {settings.currency}",
     ) as queue.advance:
         async with queue.opened():
             if caller.breaker.unproven:  # a wrong key or address costs one call, not many
@@ -267,7 +267,7 @@ async def _ask_all(queue: WorkQueue) -> None:
             workers = [work() for _ in range(min(settings.concurrency, len(queue)))]
             await _to_their_end(workers, caller, queue)
     n_left = sum(judgement.failure == "not_asked" for judgement in queue.done.values())
-    if n_left and (shortage := settings.limits.shortage):
+    if n_left and (shortage := limits.shortage):
         raise JudgingError(
             "judge.budget: {shortage}. {n} of {of} questions were not asked; what was "
             "judged is in {store}: raise the budget and run again to go on",

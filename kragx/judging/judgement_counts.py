@@ -120,15 +120,12 @@ class Tally(Spent):
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Self:
         """What a file has kept."""
-        names = ("n_judgements", "n_human", "n_distinct", "n_stored")
-        counts = {name: record[name] for name in names}
-        return cls(**counts, dialects=Counter(record["dialects"]))
+        return cls(**{**record, "dialects": Counter(record["dialects"])})
 
     def calls(self) -> Tally:
         """What was asked and used alone, without what came of it."""
-        nothing = Tally()
-        results = ("n_judgements", "n_missing", "n_human", "failures", "failure_examples")
-        return replace(self, **{name: getattr(nothing, name) for name in results})
+        outcomes: Any = dict.fromkeys(("n_judgements", "n_missing", "n_human"), 0)
+        return replace(self, **outcomes, failures=Counter(), failure_examples=Firsts())
 
     def count(self, questions: Sequence[Question], judgements: Iterable[Judgement]) -> None:
         """Count the judgements of questions; one asked for several of them fails once."""

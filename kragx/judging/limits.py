@@ -97,10 +97,6 @@ class Limits:
         """What was spent so far; None without a price."""
         return None if self._price is None else self._price.of(self.spent)
 
-    def cost_in_words(self) -> str:
-        """What was spent so far; empty without a price."""
-        return "" if self.cost is None else f"{self.cost:.4f} {self._settings.currency}"
-
     @property
     def used(self) -> Used:
         """What was spent so far, and the most that calls without an answer, or in batches, can."""

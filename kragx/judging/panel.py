@@ -112,8 +112,7 @@ class Panel(Grader):
     @property
     def members(self) -> tuple[Judge, ...]:
         """Its judges."""
-        judges: tuple[Judge, ...] = self.judges
-        return judges
+        return self.judges  # type: ignore[no-any-return]
 
     @property
     def model(self) -> str:

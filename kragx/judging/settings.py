@@ -25,7 +25,7 @@ from kragx.judging.store import Address
 def _client(value: Any) -> Client:
     """Whoever asks the model: a client, or what one is made of."""
     client = OpenAIClient(value) if isinstance(value, str) else value
-    if not isinstance(client, Client) and hasattr(client, "with_structured_output"):
+    if hasattr(client, "with_structured_output"):
         client = LangChainClient(client)
     if not isinstance(client, Client):
         raise UsageError(

@@ -61,10 +61,12 @@ def _address(value: Any) -> str:
     is_parted = re.search("[^/]@", str(value))
     if not is_whole or is_parted:
         start = "" if is_parted or "@" in str(value) else f"{value!r} is "
-        remedy = message(
-            "write for example http://localhost:8000/v1; / and @ in a password as %2F and %40"
+        raise UsageError(
+            "{start}no address of a server",
+            remedy="write for example http://localhost:8000/v1; / and @ in a password as %2F and "
+            "%40",
+            start=start,
         )
-        raise UsageError(message("{start}no address of a server", start=start), remedy=remedy)
     return value  # type: ignore[no-any-return]  # a text, of what kind ever
 
 

@@ -283,8 +283,8 @@ class Store:
         ids = None if query_ids is None else [words_of(query_id) or "" for query_id in query_ids]
         rows = self._database.rows("labels", _LABEL[:3], "query_id", ids)
         return {
-            self._checked("ids", str, *ids): self._checked("a grade", int, grade)[0]  # type: ignore[misc]
-            for *ids, grade in rows
+            self._checked("ids", str, *pair): self._checked("a grade", int, grade)[0]
+            for *pair, grade in rows
         }
 
     def questions(self, keys: Collection[str]) -> dict[str, dict[str, Any]]:
