@@ -3,27 +3,34 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kragx.ground.printing import joined, listed, message, number
+from kragx.ground.printing import joined, listed, message, number, percent
 from kragx.metrics import known_metric
 
 
 def missing_remarks(judging: Mapping[str, Any]) -> Iterator[str]:
     """Which judgements are missing, why, and what to do; nothing where none is."""
-    from kragx.judging.judgement_counts import missing_lines  # loads all of judging
+    if judging["n_missing"]:
+        from kragx.judging.judgement_counts import failed_kinds, failure_lines  # the whole room
 
-    return missing_lines(judging)
+        yield message(
+            "missing: {n} ({kinds}), estimated, never taken for 0; in brackets what the numbers "
+            "can become",
+            n=judging["n_missing"],
+            kinds=failed_kinds(judging),
+        )
+        yield from failure_lines(judging)
 
 
 def votes_on(
     vote_bounds: Mapping[str, tuple[float, float]], judging: str
 ) -> dict[str, tuple[float, float]]:
     """The bounds by votes of the metrics that one of the counts ``judging...`` is of."""
-    metrics = {name: known_metric(name) for name in vote_bounds}
-    of_relevance = {
-        name for name, metric in metrics.items() if metric and metric.from_relevance is not None
+    is_beside = judging == "judging_relevance"
+    return {
+        name: ends
+        for name, ends in vote_bounds.items()
+        if (getattr(known_metric(name), "from_relevance", None) is not None) == is_beside
     }
-    names = of_relevance if judging == "judging_relevance" else vote_bounds.keys() - of_relevance
-    return {name: ends for name, ends in vote_bounds.items() if name in names}
 
 
 def panel_remarks(
@@ -40,23 +47,19 @@ def panel_remarks(
         judges=listed(panel["alpha_of"], limit=len(panel["alpha_of"])),
         alpha=number(panel["alpha"]),
     )
+    yield message(
+        "votes differ on {n_disputed} of {n_questions} judged questions; {alpha}",
+        **{**panel, "alpha": alpha},
+    )
     means = [
         message("{metric} {low} to {high}", metric=name, low=number(low), high=number(high))
         for name, (low, high) in vote_bounds.items()
     ]
-    lines = (
-        message(
-            "votes differ on {n_disputed} of {n_questions} judged questions; {alpha}",
-            **{**panel, "alpha": alpha},
-        ),
-        message(
+    if means:
+        yield message(
             "by the strictest and the most lenient vote on each pair: {means}",
             means=joined(", ", means),
         )
-        if means
-        else "",
-    )
-    yield from filter(None, lines)
 
 
 def judging_remarks(
@@ -67,56 +70,50 @@ def judging_remarks(
     """What judging took and what is missing; nothing where nothing was judged."""
     if not judging:
         return
-    from kragx.judging.judgement_counts import coverage_line, missing_lines  # loads all of judging
-
-    lines = (
-        # First, as a screen shows only the first remarks: what a number is of, before its price.
-        message(
+    # First, as a screen shows only the first remarks: what a number is of, before its price.
+    if pool:
+        yield message(
             "relative to pool {hash} of {documents} documents; relevant from grade {rel} on", **pool
         )
-        if pool
-        else "",
-        coverage_line(judging),
-        *missing_lines(judging),
-        *panel_remarks(judging, vote_bounds),
-        message(
+    n_of, coverage = judging["n_judgements"], percent(judging["coverage"])
+    yield message(
+        "judged: {n} of {n_judgements} (coverage {coverage})",
+        n=n_of - judging["n_missing"],
+        n_judgements=n_of,
+        coverage=coverage,
+    )
+    yield from missing_remarks(judging)
+    yield from panel_remarks(judging, vote_bounds)
+    if judging.get("n_refused"):
+        yield message(
             "requests while the server had no room (429) or was away: {n_refused}, waited for",
             **judging,
         )
-        if judging.get("n_refused")
-        else "",
-        message(
-            "calls: {n_calls} ({n_retries} retries); from the store: {n_stored} of {n_distinct} "
-            "distinct questions",
-            **judging,
-        ),
-        *(
-            message(
-                "asked as its server takes it: {dialect} ({n})"
-                if "panel" in judging
-                else "asked as its server takes it: {dialect} ({n} of {of})",
-                dialect=dialect,
-                n=n,
-                of=judging["n_judgements"],
-            )
-            for dialect, n in judging.get("dialects", {}).items()
-        ),
-        message("human labels: {n_human}, instead of the judge's", **judging)
-        if judging["n_human"]
-        else "",
-        message("calls saved by cheaper matchers: {n_calls_saved}", **judging)
-        if "n_calls_saved" in judging
-        else "",
-        _cost(judging),
-        message(
+    yield message(
+        "calls: {n_calls} ({n_retries} retries); from the store: {n_stored} of {n_distinct} "
+        "distinct questions",
+        **judging,
+    )
+    for dialect, n in judging.get("dialects", {}).items():
+        yield message(
+            "asked as its server takes it: {dialect} ({n})"
+            if "panel" in judging
+            else "asked as its server takes it: {dialect} ({n} of {of})",
+            dialect=dialect,
+            n=n,
+            of=n_of,
+        )
+    if judging["n_human"]:
+        yield message("human labels: {n_human}, instead of the judge's", **judging)
+    if "n_calls_saved" in judging:
+        yield message("calls saved by cheaper matchers: {n_calls_saved}", **judging)
+    yield _cost(judging)
+    if judging["n_calls_without_usage"]:
+        yield message(
             "calls without an answer: {n_calls_without_usage}; what they cost is unknown and not "
             "counted here (a budget keeps the most that they can have cost)",
             **judging,
         )
-        if judging["n_calls_without_usage"]
-        else "",
-    )
-    yield from filter(None, lines)
 
 
 def _cost(judging: Mapping[str, Any]) -> str:

@@ -5,18 +5,19 @@ import json
 import time
 import uuid
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from kragx.ground.errors import JudgingError
+from kragx.ground.errors import JudgingError, UsageError, shorten
+from kragx.ground.http import wait_before
 from kragx.ground.printing import message, say
 from kragx.ground.secrets import Secrets
 from kragx.judging.budget import about_spent, about_tokens, at_most
 from kragx.judging.client import Answer, Failure, FailureKind, Request, Usage, words_of
 from kragx.judging.forms import expected_grade, read_answer
 from kragx.judging.judgement_counts import Spent, remedy
-from kragx.judging.limits import credible_pause, wait_before
+from kragx.judging.limits import credible_pause
 from kragx.judging.prompt import request_for
-from kragx.judging.question import Judgement, Question, not_asked, now
+from kragx.judging.question import Judgement, Question, now
 from kragx.judging.queue import WorkQueue
 
 GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by itself
@@ -109,7 +110,8 @@ class Breaker:
 
     def _stop(self, failure: Failure, why: str) -> JudgingError:
         self._queue.closed = True
-        words = self._queue.questions.secrets.masked(failure.detail) or failure.kind
+        detail = self._queue.questions.secrets.masked(failure.detail)
+        words = words_of(detail, _SAID["detail"]) or failure.kind
         if failure.kind not in _SERVICE and failure.detail:
             words = f"{failure.kind}: {words}"  # a model's own words do not say so
         is_spent = failure.fatal and failure.kind == "rate_limit"
@@ -123,18 +125,6 @@ class Breaker:
             ),
             remedy=message("{remedy}; a new run goes on from there", remedy=advice),
         )
-
-
-class _Attempt(NamedTuple):
-    """What came of a request that might begin at `started`: a judgement, and why it has no grade.
-
-    `is_refused` says that the server took no notice of the question, so that it was no call.
-    """
-
-    judgement: Judgement
-    failure: Failure | None
-    started: float
-    is_refused: bool
 
 
 class Caller:
@@ -190,7 +180,7 @@ class Caller:
                 return judgement
             await queue.committed(judgement)
             await settings.sleep(wait_before(number, pause))
-        return not_asked(key, "the budget is used up")
+        return Judgement(key, failure="not_asked", detail="the budget is used up")
 
     def _say_wait(self, detail: str | None) -> None:
         if not self._is_wait_said:
@@ -205,8 +195,14 @@ class Caller:
                 )
             )
 
-    async def _attempt(self, key: str, request: Request) -> _Attempt | None:
-        """What comes of a request once it may begin; None if no budget has room for it."""
+    async def _attempt(
+        self, key: str, request: Request
+    ) -> tuple[Judgement, Failure | None, float, bool] | None:
+        """What comes of a request once it may begin; None if no budget has room for it.
+
+        A judgement, why it has no grade, when it began, and whether the server took no notice of
+        the question, so that it was no call.
+        """
         settings, limits, queue = self._settings, self._settings.limits, self._queue
         room = await limits.enter(request, queue.store)
         if room is None:
@@ -222,17 +218,14 @@ class Caller:
                 is_refused, usage = True, None
         finally:
             queue.tally.add(limits.leave(room, usage))
-        judgement = judged(
+        judgement, failure = judged(
             *(key, queue.questions.wanted[key][0], answer, usage, queue.questions.secrets),
             uid=f"{limits.name}{uuid.uuid4().hex[len(limits.name) :]}",
             seconds=round(time.perf_counter() - began, 4),
             output_limit=settings.output_limit,
             asked_model=settings.model,
         )
-        failure = answer if isinstance(answer, Failure) else None
-        if failure is None and judgement.failure is not None:  # words came, and no grade in them
-            failure = Failure(judgement.failure, judgement.detail or "")
-        return _Attempt(judgement, failure, started, is_refused)
+        return judgement, failure, started, is_refused
 
     async def _answer(self, request: Request) -> Answer | Failure:
         """What the client gives, in time; a pause that a server asks for must be credible."""
@@ -243,8 +236,18 @@ class Caller:
                 answer: Answer | Failure = await settings.client.ask(request)
         except TimeoutError:
             return Failure("timeout", f"no answer in {settings.timeout:g} s", again=True)
+        except SystemExit as end:  # which would end the process as if all were well
+            raise UsageError(
+                "{place}: {kind}: {error}", place="judge.client", kind="SystemExit", error=end
+            ) from end
         finally:
             self.calling.discard(task)
+        if not isinstance(answer, (Answer, Failure)):
+            raise UsageError(
+                "judge.client: {kind}.ask gave {value}, neither an Answer nor a Failure",
+                kind=type(settings.client).__name__,
+                value=shorten(answer),
+            )
         if isinstance(answer, Failure) and answer.retry_after is not None:
             pause = credible_pause(answer.retry_after, settings.patience)
             answer = replace(answer, retry_after=pause)
@@ -279,8 +282,8 @@ def judged(
     usage: Usage | None,
     secrets: Secrets,
     **about: Any,
-) -> Judgement:
-    """What is kept of an answer: its grade, or why it has none.
+) -> tuple[Judgement, Failure | None]:
+    """What is kept of an answer: its grade, or why it has none, which is given beside it.
 
     Args:
         key: of the question.
@@ -322,7 +325,8 @@ def judged(
         name: words_of(secrets.masked(getattr(attempt, name)), limit)
         for name, limit in _SAID.items()
     }
-    return replace(attempt, **texts)  # type: ignore[arg-type]  # the names of texts
+    attempt = replace(attempt, **texts)  # type: ignore[arg-type]  # the names of texts
+    return attempt, read if isinstance(read, Failure) else None
 
 
 def usage_of_answer(answer: Answer | Failure, request: Request, room: Spent) -> Usage | None:

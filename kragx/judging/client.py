@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
 from kragx.data.text import SurrogateRepair
+from kragx.ground.errors import UsageError, inside
+from kragx.ground.options import check_options
 
 _MOST_TOKENS = 10**9  # of one call; more is no count
 _LONGEST = 20_000  # characters, of which less is kept once secrets are masked
@@ -137,6 +139,9 @@ class Failure:
         status: of HTTP, if there is one.
         away: no server took the question (nothing listens, or a gateway has nothing behind it):
             as long as it answers nobody else either, it is waited for.
+
+    Raises:
+        UsageError: there is no such kind.
     """
 
     kind: FailureKind
@@ -153,12 +158,20 @@ class Failure:
     dialect: str | None = None
 
     def __post_init__(self) -> None:
+        with inside("Failure"):
+            check_options(self)
         object.__setattr__(self, "detail", words_of(self.detail, _LONGEST) or "")
         _tidy(self)
 
 
 def _tidy(answer: Answer | Failure) -> None:
     """Make what a server said such that it can be stored, whatever it is."""
+    if not isinstance(answer.usage, Usage):
+        raise UsageError(
+            "{value} is no Usage; leave it out where nobody says",
+            field=f"{type(answer).__name__}.usage",
+            value=answer.usage,
+        )
     object.__setattr__(answer, "text", words_of(answer.text))
     for name in ("model", "fingerprint"):
         object.__setattr__(answer, name, words_of(getattr(answer, name), _LONGEST) or None)

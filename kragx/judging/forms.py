@@ -75,8 +75,7 @@ class Form:
         reason = words_of(answer["reason"], _LONGEST)
         if reason is None:
             return Failure("invalid_json", "'reason' is no string")
-        problem = _problem_of(answer["grade"], question)
-        return problem or AnswerReading(answer["grade"], reason)
+        return _problem_of(answer["grade"], question) or AnswerReading(answer["grade"], reason)
 
 
 def _problem_of(grade: object, question: Question) -> Failure | None:

@@ -20,10 +20,10 @@ from kragx.ground.json_values import to_jsonable
 from kragx.ground.printing import message, progress_bar, say
 from kragx.judging.budget import Plan, about_spent, most_tokens
 from kragx.judging.calls import CLUSTER, GRACE, Caller
-from kragx.judging.client import Request, in_use
+from kragx.judging.client import FailureKind, Request, in_use
 from kragx.judging.judgement_counts import Spent, Tally
 from kragx.judging.prompt import request_for
-from kragx.judging.question import SETTLED, Judgement, Question, in_batch, not_asked
+from kragx.judging.question import SETTLED, Judgement, Question
 from kragx.judging.queue import PendingQuestions, WorkQueue
 from kragx.judging.rubric import Asks, Rubric, canonical_json
 from kragx.judging.settings import JudgeSettings
@@ -192,7 +192,8 @@ async def _judged(settings: JudgeSettings, questions: PendingQuestions) -> Judge
                 detail = f"{settings.store} may only be read, and lacks it: get the right to "
                 detail += "write there, or copy it and name the copy (judge.store)"
                 for key in todo:
-                    done[key] = stored.get(key) or not_asked(key, detail)
+                    unasked = Judgement(key, failure="not_asked", detail=detail)
+                    done[key] = stored.get(key, unasked)
             elif todo:
                 # Before it is asked: whatever ends the run, an attempt has its question.
                 texts = ((key, questions.wanted[key][1]) for key in todo)
@@ -227,10 +228,10 @@ def _plan(
 ) -> None:
     """Count what a dry run would ask, and hand it to the outbox if there is one."""
     plan = settings.plan
-    unasked = in_batch if settings.outbox else not_asked
+    kind: FailureKind = "pending" if settings.outbox else "not_asked"
     requests: dict[str, tuple[Request, Spent]] = {}
     for key in todo:
-        done[key] = unasked(key, "a dry run")
+        done[key] = Judgement(key, failure=kind, detail="a dry run")
         if key not in plan.keys:
             request = request_for(questions.wanted[key][0], key, settings.timeout)
             most = most_tokens(request, settings.output_limit)
@@ -243,7 +244,7 @@ def _plan(
 
 
 async def _ask_all(queue: WorkQueue) -> None:
-    settings = queue.settings
+    settings, limits = queue.settings, queue.settings.limits
     caller = Caller(queue)
 
     async def work(*, alone: bool = False) -> None:
@@ -258,7 +259,7 @@ async def _ask_all(queue: WorkQueue) -> None:
         message("judging with {model}", model=settings.model),
         len(queue),
         settings.progress,
-        settings.limits.cost_in_words,
+        lambda: "" if limits.cost is None else f"{limits.cost:.4f} {settings.currency}",
     ) as queue.advance:
         async with queue.opened():
             if caller.breaker.unproven:  # a wrong key or address costs one call, not many
@@ -266,7 +267,7 @@ async def _ask_all(queue: WorkQueue) -> None:
             workers = [work() for _ in range(min(settings.concurrency, len(queue)))]
             await _to_their_end(workers, caller, queue)
     n_left = sum(judgement.failure == "not_asked" for judgement in queue.done.values())
-    if n_left and (shortage := settings.limits.shortage):
+    if n_left and (shortage := limits.shortage):
         raise JudgingError(
             "judge.budget: {shortage}. {n} of {of} questions were not asked; what was "
             "judged is in {store}: raise the budget and run again to go on",
@@ -299,8 +300,8 @@ async def _to_their_end(
         if isinstance(end, (asyncio.CancelledError, KeyboardInterrupt)) and caller.calling:
             say(
                 message(
-                    "kragx: interrupted; {n} answers under way are waited for, {seconds:g} s "
-                    "at most, and kept (once more: at once)",
+                    "kragx: interrupted; what is under way ({n}) is waited for, {seconds:g} s at "
+                    "most, and kept (once more: at once)",
                     n=len(caller.calling),
                     seconds=timeout,
                 )

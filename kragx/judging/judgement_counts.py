@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 from kragx.ground.errors import JudgingError
 from kragx.ground.json_values import HIDDEN, jsonable_fields
-from kragx.ground.printing import joined, message, percent
+from kragx.ground.printing import joined, message
 from kragx.judging.client import FailureKind
 from kragx.judging.question import Judgement, Question
 
@@ -120,15 +120,12 @@ class Tally(Spent):
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Self:
         """What a file has kept."""
-        names = ("n_judgements", "n_human", "n_distinct", "n_stored")
-        counts = {name: record[name] for name in names}
-        return cls(**counts, dialects=Counter(record["dialects"]))
+        return cls(**{**record, "dialects": Counter(record["dialects"])})
 
     def calls(self) -> Tally:
         """What was asked and used alone, without what came of it."""
-        nothing = Tally()
-        results = ("n_judgements", "n_missing", "n_human", "failures", "failure_examples")
-        return replace(self, **{name: getattr(nothing, name) for name in results})
+        outcomes: Any = dict.fromkeys(("n_judgements", "n_missing", "n_human"), 0)
+        return replace(self, **outcomes, failures=Counter(), failure_examples=Firsts())
 
     def count(self, questions: Sequence[Question], judgements: Iterable[Judgement]) -> None:
         """Count the judgements of questions; one asked for several of them fails once."""
@@ -169,7 +166,9 @@ _BY_STATUS: Mapping[int, str] = {
     403: message("check what the API key may use, or what a gateway in between blocks"),
     404: message("check the name of the model (judge.model) and the address (judge.base_url)"),
 }
-_ANOTHER_TIME = message("run again; if it stays so, a model or server that keeps to a JSON schema")
+_ANOTHER_TIME = message(
+    "run again; if it stays so, take a model or server that keeps to a JSON schema"
+)
 _KINDS: Mapping[FailureKind, tuple[str, str]] = {
     "refusal": (message("refusal"), message("another model or rubric may help")),
     "length": (
@@ -205,29 +204,6 @@ def remedy(kind: FailureKind, status: int | None = None) -> str:
     """What to do about a failure, by its kind and the status of HTTP."""
     by_status = _BY_STATUS.get(status or 0) if kind in ("api_error", "rate_limit") else None
     return by_status or _KINDS[kind][1]
-
-
-def coverage_line(judging: Mapping[str, Any]) -> str:
-    """How many of the judgements that were wanted there are, of plain values of a `Tally`."""
-    n_of, coverage = judging["n_judgements"], percent(judging["coverage"])
-    return message(
-        "judged: {n} of {n_judgements} (coverage {coverage})",
-        n=n_of - judging["n_missing"],
-        n_judgements=n_of,
-        coverage=coverage,
-    )
-
-
-def missing_lines(judging: Mapping[str, Any]) -> Iterator[str]:
-    """Which judgements are missing, why, and what to do; nothing where none is."""
-    if judging["n_missing"]:
-        yield message(
-            "missing: {n} ({kinds}), estimated, never taken for 0; in brackets what the numbers "
-            "can become",
-            n=judging["n_missing"],
-            kinds=failed_kinds(judging),
-        )
-        yield from failure_lines(judging)
 
 
 def failure_lines(judging: Mapping[str, Any]) -> Iterator[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import random
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -26,8 +25,6 @@ from kragx.judging.client import Request, Usage
 from kragx.judging.judgement_counts import Spent
 from kragx.judging.store import Store
 
-_FLOOR = 0.5  # seconds; no wait is shorter, whatever a server says
-_CEILING = 60.0  # seconds that the random part of a wait grows to
 _OFTEN = 1.0  # seconds between two looks at what others have used
 
 
@@ -39,19 +36,6 @@ def credible_pause(retry_after: float | None, longest: float) -> float:
         longest: seconds; more is taken for a mistake, and the server is asked when it suits us.
     """
     return retry_after if retry_after is not None and 0 < retry_after <= longest else 0.0
-
-
-def wait_before(number: int, floor: float) -> float:
-    """Seconds before another attempt: at least the floor and half a second, and full jitter on top.
-
-    The jitter is drawn evenly from 0 to 1, 2, 4, ... 60 s, so that those who were refused together
-    do not come back together.
-
-    Args:
-        number: of the attempt that failed, from 1.
-        floor: seconds that the server asks for.
-    """
-    return max(_FLOOR, floor) + random.random() * min(_CEILING, 2.0 ** min(number - 1, 10))
 
 
 class Limits:
@@ -112,10 +96,6 @@ class Limits:
     def cost(self) -> float | None:
         """What was spent so far; None without a price."""
         return None if self._price is None else self._price.of(self.spent)
-
-    def cost_in_words(self) -> str:
-        """What was spent so far; empty without a price."""
-        return "" if self.cost is None else f"{self.cost:.4f} {self._settings.currency}"
 
     @property
     def used(self) -> Used:

@@ -31,14 +31,6 @@ OF_ONE = frozenset(
 """The options in which the judges of a panel may differ; the others belong to the panel."""
 
 
-_SHARED = frozenset(
-    {
-        *("store", "rubric", "examples", "budget", "max_missing", "dry_run"),
-        *("rubric_for", "rubric_id"),
-    }
-)
-
-
 def _judges(judges: Any) -> tuple[Judge, ...]:
     if not isinstance(judges, (list, tuple)) or len(judges) < 2:
         raise UsageError("a list of at least two judges is needed", field="panel")
@@ -113,15 +105,14 @@ class Panel(Grader):
 
     def __getattr__(self, name: str) -> Any:
         """What its judges share is theirs."""
-        if name in _SHARED:
+        if name in Grader.__annotations__:
             return getattr(self.judges[0], name)
         raise AttributeError(f"a panel has no {name!r}")
 
     @property
     def members(self) -> tuple[Judge, ...]:
         """Its judges."""
-        judges: tuple[Judge, ...] = self.judges
-        return judges
+        return self.judges  # type: ignore[no-any-return]
 
     @property
     def model(self) -> str:

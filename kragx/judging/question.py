@@ -210,11 +210,6 @@ class Judgement:
         return self.reason or self.detail or self.failure or ""
 
 
-def not_asked(key: str, why: str) -> Judgement:
-    """What stands for the answer to a question that this run does not ask."""
-    return Judgement(key, failure="not_asked", detail=why)
-
-
 def in_batch(key: str, where: str) -> Judgement:
     """What stands for the answer that a batch is yet to give."""
     return Judgement(key, failure="pending", detail=where)

@@ -203,6 +203,9 @@ class WorkQueue:
         settings, store = self.settings, self.store
         block = settings.concurrency * (1 if settings.concurrency < _FEW else 2)
         keys = [key for key in islice(self._keys, block) if key not in self._claimed]
+        if not self._attempts:  # what nothing was asked for waits for no commit to be let go of
+            store.claims.ended += self._finished
+            self._finished.clear()
         claimed = await store.aside(store.claims.claim, keys)
         # Whoever submits leaves out what is claimed, and what was submitted before is seen here.
         pending: Mapping[str, Judgement] = {}

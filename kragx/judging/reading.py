@@ -139,8 +139,8 @@ def _client(options: Mapping[str, Any]) -> Client:
         with inside("judge.args"):
             args = a_mapping(options.get("args") or {})
         client = plugins.build(import_path("judges", named), args)
-    # Whatever else it is must be a chat model, and says so where it is none.
-    return client if isinstance(client, Client) else LangChainClient(client, args=args)
+    is_chat = hasattr(client, "with_structured_output")
+    return LangChainClient(client, args=args) if is_chat else client
 
 
 def adjusted(judge: Grader, **options: Any) -> Grader:

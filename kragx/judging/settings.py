@@ -18,24 +18,31 @@ from kragx.judging.clients.openai import OpenAIClient
 from kragx.judging.examples import read_examples
 from kragx.judging.limits import Limits
 from kragx.judging.question import output_limit
-from kragx.judging.rubric import Asks, Rubric, akin, built_in, read_rubric
+from kragx.judging.rubric import Asks, Rubric, akin, built_in, canonical_json, read_rubric
 from kragx.judging.store import Address
 
 
-def _client(value: object) -> Client:
+def _client(value: Any) -> Client:
     """Whoever asks the model: a client, or what one is made of."""
-    match value:
-        case str():
-            return OpenAIClient(value)
-        case Client():
-            return value
-        case _ if hasattr(value, "with_structured_output"):
-            return LangChainClient(value)
-    raise UsageError(
-        "{kind} is no client; pass a model's name, a client, or a LangChain chat model",
-        field="judge.client",
-        kind=type(value).__name__,
-    )
+    client = OpenAIClient(value) if isinstance(value, str) else value
+    if hasattr(client, "with_structured_output"):
+        client = LangChainClient(client)
+    if not isinstance(client, Client):
+        raise UsageError(
+            "{kind} is no client; pass a model's name, an object with 'settings' and 'ask', or a "
+            "LangChain chat model",
+            field="judge.client",
+            kind=type(value).__name__,
+        )
+    try:
+        canonical_json(dict(client.settings))
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            "part of every key, and no plain values: {error}",
+            field="judge.client.settings",
+            error=error,
+        ) from None
+    return client
 
 
 DEFAULT_STORE = Path(".kragx/judgements.sqlite")

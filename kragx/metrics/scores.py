@@ -374,9 +374,10 @@ class Unknown:
         least_value, greatest_value = metric.ends
         lowest = np.where((free & in_mean) | (perhaps & no_low), least_value, lowest)
         highest = np.where((free & in_mean) | (perhaps & no_high), greatest_value, highest)
-        # Without a single document of which all is known, what is unsure has no estimate.
+        # Without a single document of which all is known, what may differ has no estimate.
         rate = np.nan if self.rate is None else self.rate
-        values = np.where(self.unsure, low.values + rate * (high.values - low.values), low.values)
+        differs = self.unsure & (free | (low.values != high.values))
+        values = np.where(differs, low.values + rate * (high.values - low.values), low.values)
         bounds = mean = micro_bounds = None
         if weights is not None:
             in_mean &= weights > 0

@@ -192,6 +192,16 @@ def test_all_missing_is_no_value(store):
     assert result.queries["q1"]["recall@5"] is None
 
 
+def test_what_is_sure_needs_no_estimate(store):
+    """A hit on a document of which other gold is not judged is a hit, though no rate is known."""
+    replies = iter([3, Failure("refusal")])
+    judge = judge_of(ScriptedClient(lambda _: next(replies)), store, max_missing=1.0, concurrency=1)
+    match, metrics = {"method": "llm", "judge": judge}, ["hit_rate", "recall"]
+    result = evaluate([["one", "other"]], [["document"]], match=match, metrics=metrics)
+    assert (result["hit_rate"], result.bounds["hit_rate"]) == (1.0, (1.0, 1.0))
+    assert (result["recall"], result.bounds["recall"]) == (None, (0.5, 1.0))
+
+
 @pytest.mark.parametrize(("max_missing", "fails"), [(0.0, True), (0.24, True), (0.25, False)])
 def test_max_missing(max_missing, fails, store):
     """Above the share that may be missing the run ends with an error of exit code 4."""

@@ -133,6 +133,22 @@ def test_a_failure_is_shared(store):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="only there a process can be looked for")
+def test_two_whose_budgets_are_used_up(store):
+    """What they may not ask they let go of: neither waits for ever for what the other claims."""
+
+    def run():
+        client = ScriptedClient(lambda _: 2, delay=0.01)
+        judge = judge_of(client, store, concurrency=4, budget={"calls": 3})
+        return judge.ajudge([ask(f"document {number}") for number in range(40)])
+
+    async def both():
+        async with asyncio.timeout(PATIENCE):
+            return await asyncio.gather(run(), run(), return_exceptions=True)
+
+    ends = asyncio.run(both())
+    assert ["of 40 questions were not asked" in str(end) for end in ends] == [True, True]
+
+
 def test_what_a_dead_process_was_asking(store):
     """It is asked at once where one sees that the process is gone."""
     client = ScriptedClient(by_document)

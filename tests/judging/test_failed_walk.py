@@ -15,7 +15,7 @@ from kragx.testing import ScriptedClient
 from tests.judging.support import judge_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
-MOST_ENTERED = {"bounds": 44, "page": 78}
+MOST_ENTERED = {"bounds": 42, "page": 78}
 MOST_THAT_TREAT_IT = 12
 OF_A_FAILURE = {
     *("Failure", "FailureKind", "failure", "n_missing"),  # with a reason

@@ -11,6 +11,7 @@ from pydantic import SecretStr
 from kragx import UsageError
 from kragx.app.config import filled, parse_config
 from kragx.judging import Judge, LangChainClient, OpenAIClient, Question, read_judge
+from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.queue import PendingQuestions
 from kragx.judging.rubric import RUBRICS
 from tests.thoroughness import all_cases
@@ -60,6 +61,10 @@ def test_what_stands_for_a_client():
     assert Judge("gpt-4.1-mini") == Judge(OpenAIClient("gpt-4.1-mini"))
     with pytest.raises(UsageError, match=r"judge\.client: int is no client; pass a model's name"):
         Judge(5)
+    with pytest.raises(
+        UsageError, match=r"^judge\.client\.settings: part of every key, and no plain"
+    ):
+        Judge(ScriptedClient([], model=object()))
     with pytest.raises(UsageError, match=r"^judge\.model: '' names no model"):
         Judge("")
 

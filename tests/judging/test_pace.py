@@ -10,10 +10,11 @@ from collections import Counter, deque
 
 import pytest
 
+from kragx.ground.http import wait_before
 from kragx.judging import Failure, Judge
 from kragx.judging.client import Request
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.limits import credible_pause, wait_before
+from kragx.judging.limits import credible_pause
 from tests.judging.server import Handler, serving
 from tests.judging.support import FakeTime, ask, judge_of, openai_client
 from tests.thoroughness import all_cases

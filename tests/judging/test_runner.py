@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import sys
 import threading
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 
@@ -238,6 +241,28 @@ def test_exception_of_a_client_ends_the_run(store):
         judge.judge([ask("a"), ask("b")])
     kept = judge_of(ScriptedClient([]), store).judge([ask("a")])
     assert grades(kept) == [3]
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        (lambda: {"grade": 3}, "Odd.ask gave {'grade': 3}, neither an Answer nor a Failure"),
+        (lambda: Failure("no idea"), "Failure.kind: unknown value 'no idea'; valid: refusal, "),
+        (lambda: Answer("{}", usage=None), "Answer.usage: None is no Usage; leave it out"),
+        (lambda: sys.exit(0), "judge.client: SystemExit: 0"),
+    ],
+)
+def test_what_a_client_of_a_users_own_may_not_give(reply, problem, store):
+    """What no seam knows is an error that says what came; an attempt to exit ends nothing well."""
+
+    class Odd:
+        settings: ClassVar = {"model": "odd"}
+
+        async def ask(self, _):
+            return reply()
+
+    with pytest.raises(UsageError, match=re.escape(problem)):
+        judge_of(Odd(), store).judge([ask("a")])
 
 
 def test_interrupt_keeps_what_was_answered(store):

@@ -56,6 +56,14 @@ def test_a_server_that_has_no_room_for_anyone(store, capsys):
     assert [line for line in lines if "waiting for the server" in line and words in line] == lines
 
 
+def test_a_page_of_a_gateway(store):
+    """Of an error that is a whole page the end of a run says no more than what is kept of it."""
+    page = Failure("api_error", f"500: {'<p>out of order</p>' * 900}", again=True, status=500)
+    error = stopped(ScriptedClient(lambda _: page), store)
+    assert "500: <p>out of order</p>" in str(error)
+    assert len(str(error)) < 2000
+
+
 @pytest.mark.integration
 def test_a_server_that_is_still_loading(store):
     """503 before the first answer is no absence: it is waited for."""
@@ -233,7 +241,9 @@ def test_an_interrupt_waits_for_answers(store, capsys):
     interrupted_after(20, client, judge_of(client, store, concurrency=16))
     assert n_stored(store) == client.answered == len(client.requests) < 60
     # Not all 16: some wait until their last answer is committed.
-    assert re.search(r"interrupted; \d+ answers under way are waited for", capsys.readouterr().err)
+    assert re.search(
+        r"interrupted; what is under way \(\d+\) is waited for", capsys.readouterr().err
+    )
 
 
 def test_a_second_interrupt_breaks_off(store):

@@ -413,7 +413,7 @@ def _stored(
         # Nothing is reserved for a call that has ended.
         usage = usage_of_answer(answer, request_for(question, key, 0), Spent())
         tally.add(spent_of(usage))
-        attempt = judged(
+        attempt, _ = judged(
             *(key, question, replace(answer, dialect=about["dialect"] or None), usage, secrets),
             # The same id whenever it is collected, and a store takes an id once.
             uid=hashlib.sha256(f"{batch.uid} {key} {status}".encode()).hexdigest()[:32],

@@ -13,6 +13,7 @@ from kragx.data import Doc
 from kragx.evaluation.answers import QUOTED, AnswerPaths, quoted
 from kragx.ground.errors import DataError, RetrieverError, UsageError
 from kragx.ground.event_loop import run_on_loop, run_sync
+from kragx.ground.http import UnreadableError, bounded, retry_after, trusted, wait_before
 from kragx.ground.options import (
     a_mapping,
     check_options,
@@ -24,9 +25,6 @@ from kragx.ground.options import (
 )
 from kragx.ground.plugins import variables
 from kragx.ground.secrets import Secrets, secrets_in
-from kragx.judging.clients.http import UnreadableError, bounded, trusted
-from kragx.judging.clients.responses import retry_after
-from kragx.judging.limits import wait_before
 
 if TYPE_CHECKING:
     import httpx

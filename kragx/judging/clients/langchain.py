@@ -11,11 +11,11 @@ from typing import Any
 from kragx.data.formats.jsonl import foreign_json
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.event_loop import run_on_loop
+from kragx.ground.http import UnreadableError, bounded, listening
 from kragx.ground.options import plain_attributes
 from kragx.ground.plugins import without_secrets
 from kragx.ground.secrets import BareUrl, secrets_in
 from kragx.judging.client import Answer, Failure, Request, Usage
-from kragx.judging.clients.http import UnreadableError, bounded, listening
 from kragx.judging.clients.responses import UNREAD, failed, outcome, read_response, text_of
 from kragx.judging.question import essential
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 from urllib.parse import urlsplit
 
 from kragx.ground.errors import UsageError, inside
+from kragx.ground.http import UnreadableError, as_utf_8, bounded, trusted
 from kragx.ground.options import check_options, fitting, is_text, number, one_of, optional, whole
 from kragx.ground.plugins import FromVariable, named_secret, without_variables
 from kragx.ground.printing import message
 from kragx.ground.secrets import BareUrl, secrets_in
 from kragx.judging.client import Answer, Failure, Request
 from kragx.judging.clients.dialect import AnswerFormat, Dialect, LimitName, Speaker
-from kragx.judging.clients.http import UnreadableError, as_utf_8, bounded, trusted
 from kragx.judging.clients.responses import failed, read_response
 
 if TYPE_CHECKING:
@@ -61,10 +61,12 @@ def _address(value: Any) -> str:
     is_parted = re.search("[^/]@", str(value))
     if not is_whole or is_parted:
         start = "" if is_parted or "@" in str(value) else f"{value!r} is "
-        remedy = message(
-            "write for example http://localhost:8000/v1; / and @ in a password as %2F and %40"
+        raise UsageError(
+            "{start}no address of a server",
+            remedy="write for example http://localhost:8000/v1; / and @ in a password as %2F and "
+            "%40",
+            start=start,
         )
-        raise UsageError(message("{start}no address of a server", start=start), remedy=remedy)
     return value  # type: ignore[no-any-return]  # a text, of what kind ever
 
 

@@ -6,17 +6,15 @@ tables of words.
 
 import json
 import math
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from kragx.data.formats.jsonl import foreign_json
 from kragx.ground.errors import shorten
+from kragx.ground.http import UnreadableError, retry_after
 from kragx.judging.client import Answer, Failure, Token, Usage, words_of
-from kragx.judging.clients.http import UnreadableError
 
 _SHOWN = 20_000  # bytes of a body that is none
 _TRANSIENT = frozenset({408, 409, 425, 429})
@@ -331,16 +329,3 @@ def _messages(error: object) -> Iterator[str]:
             yield json.dumps(error, ensure_ascii=False)
     elif isinstance(error, (list, tuple)) and error:
         yield from _messages(error[0])
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, from retry-after-ms or Retry-After (seconds, or a date)."""
-    reads: tuple[tuple[str, Callable[[str], float]], ...] = (
-        ("retry-after-ms", lambda value: float(value) / 1000),
-        ("retry-after", float),
-        ("retry-after", lambda value: parsedate_to_datetime(value).timestamp() - time.time()),
-    )
-    for name, seconds in reads:
-        with suppress(KeyError, ValueError, OverflowError):
-            return max(0.0, seconds(headers[name]))
-    return None

@@ -282,7 +282,10 @@ class Store:
         """The newest human grade of each (query id, document id); None for those of all queries."""
         ids = None if query_ids is None else [words_of(query_id) or "" for query_id in query_ids]
         rows = self._database.rows("labels", _LABEL[:3], "query_id", ids)
-        return {self._pair(pair): self._checked("a grade", int, grade)[0] for *pair, grade in rows}
+        return {
+            self._checked("ids", str, *pair): self._checked("a grade", int, grade)[0]
+            for *pair, grade in rows
+        }
 
     def questions(self, keys: Collection[str]) -> dict[str, dict[str, Any]]:
         """The `material` of each of these questions that the store has."""
@@ -297,14 +300,10 @@ class Store:
             questions = self.questions(keys)
             pairs: dict[str, list[list[str]]] = {}
             about = self._database.rows("pairs", _PAIR, "key", keys)
-            for key, pair in sorted((key, self._pair(pair)) for key, *pair in about):
-                pairs.setdefault(key, []).append([*pair])
+            for key, *ids in sorted(self._checked("ids", str, *row) for row in about):
+                pairs.setdefault(key, []).append(ids)
             for attempt in attempts:
                 yield record(attempt, questions.get(attempt.key), pairs)
-
-    def _pair(self, ids: Sequence[Any]) -> tuple[str, str]:
-        query, document = self._checked("ids", str, *ids)
-        return query, document
 
     def _checked(self, noun: str, kind: type, *values: Any) -> tuple[Any, ...]:
         """Values that are of a kind; a `DataError` where somebody has put in others."""

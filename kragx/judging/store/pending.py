@@ -98,12 +98,8 @@ class Claims:
 
     def renew(self) -> None:
         """Say that one is still at it."""
-
-        def work(db: Connection) -> None:
-            until = _now(db) + LASTS
-            db.execute(update(claims).where(_CLAIMS.owner == self._owner).values(until=until))
-
-        self._database.do(work, write=True)
+        query = update(claims).where(_CLAIMS.owner == self._owner)
+        self._database.do(lambda db: db.execute(query.values(until=_now(db) + LASTS)), write=True)
 
     def close(self) -> None:
         """Claim nothing more."""

@@ -238,8 +238,8 @@ def _one_judge(store: Store, choice: Choice) -> Iterable[Mapping[str, Any]]:
 # -- how many of what, by model and rubric --------------------------------------------------------
 
 _COLUMNS = (
-    *(message("model"), message("rubric"), message("grades"), message("failures")),
-    *(message("questions"), message("attempts"), message("tokens")),
+    *(message("model"), message("server"), message("rubric"), message("grades")),
+    *(message("failures"), message("questions"), message("attempts"), message("tokens")),
 )
 
 
@@ -296,18 +296,6 @@ class Group:
         served = " ".join(filter(None, (record.get("model"), record.get("fingerprint"))))
         self.served.update(filter(None, [served]))
 
-    def row(self) -> tuple[str, ...]:
-        """As a table has it."""
-        return (
-            self.model,
-            self.rubric,
-            counted(dict(sorted(self.grades.items()))),
-            counted(dict(sorted(self.failures.items()))),
-            str(self.n_questions),
-            str(self.n_attempts),
-            f"{self.tokens['prompt']} + {self.tokens['completion']}",
-        )
-
 
 @dataclass(frozen=True)
 class Statistics(Result):
@@ -317,7 +305,16 @@ class Statistics(Result):
 
     def describe(self) -> Iterator[Part]:
         """A row for each group, and what is to be known of it."""
-        yield Table(_COLUMNS, [group.row() for group in self.groups], words=4)
+        rows = [
+            (
+                *(group.model, group.base_url, group.rubric),
+                *(counted(dict(sorted(n.items()))) for n in (group.grades, group.failures)),
+                *(str(group.n_questions), str(group.n_attempts)),
+                f"{group.tokens['prompt']} + {group.tokens['completion']}",
+            )
+            for group in self.groups
+        ]
+        yield Table(_COLUMNS, rows, words=5)
         for group in self.groups:
             if group.served_changed:
                 served = counted(group.served)

@@ -1,15 +1,21 @@
-"""How answers come over HTTP: read to a bound, redirects not followed."""
+"""What servers say over HTTP: bodies read to a bound, no redirect followed, when to ask again."""
 
+import random
+import time
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from email.utils import parsedate_to_datetime
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 MOST_BYTES = 4 << 20
 """Of a body, packed and unpacked; a judge's grade with its reason has some hundreds."""
+
+_FLOOR = 0.5  # seconds; no wait is shorter, whatever a server says
+_CEILING = 60.0  # seconds that the random part of a wait grows to
 
 _responses: ContextVar[list[Any] | None] = ContextVar("_responses", default=None)
 
@@ -119,3 +125,29 @@ def _is_followed(response: Any) -> bool:
     for name in ("_stream", "_httpcore_stream", "_stream", "_connection", "_h11_state"):
         inner = getattr(inner, name, None)
     return inner is None or bool(inner.trailing_data[0])
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait, from retry-after-ms or Retry-After (seconds, or a date)."""
+    reads: tuple[tuple[str, Callable[[str], float]], ...] = (
+        ("retry-after-ms", lambda value: float(value) / 1000),
+        ("retry-after", float),
+        ("retry-after", lambda value: parsedate_to_datetime(value).timestamp() - time.time()),
+    )
+    for name, seconds in reads:
+        with suppress(KeyError, ValueError, OverflowError):
+            return max(0.0, seconds(headers[name]))
+    return None
+
+
+def wait_before(number: int, floor: float) -> float:
+    """Seconds before another attempt: at least the floor and half a second, and full jitter on top.
+
+    The jitter is drawn evenly from 0 to 1, 2, 4, ... 60 s, so that those who were refused together
+    do not come back together.
+
+    Args:
+        number: of the attempt that failed, from 1.
+        floor: seconds that the server asks for.
+    """
+    return max(_FLOOR, floor) + random.random() * min(_CEILING, 2.0 ** min(number - 1, 10))
