@@ -176,12 +176,12 @@ def spans_of(record: Mapping[str, Any]) -> Iterator[LoggedSpan]:
     """
     if _is_feedback(record):
         return
-    kind = record.get("run_type")
+    run, kind = _id_of(record), record.get("run_type")
     # The bulk export names all runs around one, from the outermost on: the last is its parent.
     above = as_json(record.get("parent_run_ids")) or [None]
     yield LoggedSpan.of_record(
         record,
-        (str(record.get("trace_id") or record.get("id")), str(record.get("id"))),
+        (str(record.get("trace_id") or run), run),
         record.get("parent_run_id") or above[-1],
         kind=kind,
         time=record.get("start_time"),
@@ -200,7 +200,7 @@ def thumbs_of(record: Mapping[str, Any], name: str | None) -> Iterator[tuple[Pla
             where it says ``trace_id``).
         name: the key of the feedback; None for the usual names of thumbs.
     """
-    run = str(record.get("run_id") or record.get("id"))
+    run = _id_of(record)
     stats = as_json(record.get("feedback_stats"))
     if _is_feedback(record):
         score = record.get("score")
@@ -212,6 +212,11 @@ def thumbs_of(record: Mapping[str, Any], name: str | None) -> Iterator[tuple[Pla
             mean = 1 if mean >= 0.5 else -1
         if is_thumb(key, name):
             yield (str(record.get("trace_id") or run), run), mean
+
+
+def _id_of(record: Mapping[str, Any]) -> str:
+    """The id of a run, or of the one that was rated; LangSmith's own scripts export `run_id`."""
+    return str(record.get("run_id") or record.get("id"))
 
 
 def _is_feedback(record: Mapping[str, Any]) -> bool:

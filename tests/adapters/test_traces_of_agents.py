@@ -192,10 +192,19 @@ def test_what_one_message_called_for(read: Callable[..., dict[str, Run]]) -> Non
     ]
 
 
-def test_generative_ai(read: Callable[..., dict[str, Run]]) -> None:
-    """The semantic conventions of generative AI: an agent, a tool that it executes, its tokens."""
+MESSAGES = [
+    {"role": "system", "parts": [{"type": "text", "content": "Search."}]},
+    {"role": "user", "parts": [{"type": "text", "content": "When does it open?"}]},
+]
+
+
+@pytest.mark.parametrize("asked", [ASKED, {"gen_ai__input__messages": MESSAGES}])
+def test_generative_ai(read: Callable[..., dict[str, Run]], asked: dict[str, Any]) -> None:
+    """The semantic conventions of generative AI: an agent, whose question is a text or in the parts
+    of messages, a tool that it executes, its tokens.
+    """
     spans = [
-        span("invoke_agent", "", 0, 9, gen_ai__operation__name="invoke_agent", **ASKED),
+        span("invoke_agent", "", 0, 9, gen_ai__operation__name="invoke_agent", **asked),
         span(
             "execute_tool search",
             "",

@@ -34,7 +34,8 @@ from kragx.evaluation.calls.messages import (
 from kragx.ground.errors import DataError, inside, shorten
 
 _FIELDS = {"content": "text", "id": "id", "score": "score", "metadata": "metadata"}
-_QUESTION = ("gen_ai.retrieval.query.text", "input.value")
+_MESSAGES = ("input.value", "gen_ai.input.messages")
+_QUESTION = ("gen_ai.retrieval.query.text", *_MESSAGES)
 _KINDS: dict[str, Kind] = {"RETRIEVER": "retriever", "TOOL": "tool", "LLM": "model"}
 _LABELS = {*_KINDS, "RERANKER", "AGENT"}
 _OPERATIONS = {
@@ -53,7 +54,6 @@ _TOKENS = (
 
 _SESSIONS = ("session.id", "gen_ai.conversation.id", "thread.id")
 _ANSWERS = ("output.value", "gen_ai.output.messages")
-_MESSAGES = ("input.value", "gen_ai.input.messages")
 
 Identity = tuple[str | None, str | None]
 """The id and text of a document."""

@@ -149,7 +149,9 @@ def _fields(message: object) -> Mapping[str, Any]:
         )
     # Its type was its role then, and must not be taken for that of an item of Responses.
     is_role = "role" not in fields and (role in _ROLES or role in ("tool", "system", "user"))
-    return {**fields, "role": _ROLES.get(role, role), **({"type": None} if is_role else {})}
+    content = fields.get("content", fields.get("parts"))  # as OpenTelemetry calls it
+    fields = {**fields, "role": _ROLES.get(role, role), "content": content}
+    return {**fields, "type": None} if is_role else fields
 
 
 def _of_assistant(fields: Mapping[str, Any]) -> Iterator[Event]:
@@ -237,7 +239,9 @@ def _blocks(content: object) -> Iterator[Mapping[str, Any]]:
 
 
 def _text(content: object) -> str:
-    return "".join(str(b.get("text") or "") for b in _blocks(content) if b.get("type") in _TEXTS)
+    texts = (block for block in _blocks(content) if block.get("type") in _TEXTS)
+    # OpenTelemetry has the text of a block under `content`.
+    return "".join(str(block.get("text") or block.get("content") or "") for block in texts)
 
 
 def turns_of(messages: object) -> tuple[Turn, ...]:
