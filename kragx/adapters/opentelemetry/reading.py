@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from kragx.adapters.opentelemetry.span import TraceSpan, first_of, spans_in
 from kragx.data import Retrieved, Run, read_dataset
 from kragx.evaluation.calls.call import Call, searches_made, stages_of
 from kragx.evaluation.calls.logs import KnownQuestions, Place, warn_of
-from kragx.evaluation.calls.messages import as_json, tool_message
+from kragx.evaluation.calls.messages import ToolCall, as_json, events_of, tool_message
 from kragx.ground.errors import DataError, shorten
 from kragx.ground.printing import message
 
@@ -135,6 +137,17 @@ def _answer(turn: _Turn) -> Retrieved:
     return Retrieved(seconds=seconds, error=error, searches=searches, has_list=False)
 
 
+def _called_for(attributes: Mapping[str, Any]) -> Iterator[str]:
+    """The ids of the calls that a model's message asks for."""
+    for name, value in attributes.items():
+        if _CALLED_FOR.fullmatch(name):
+            yield str(value)
+    with suppress(DataError, TypeError):  # of whatever stands there instead
+        for entry in as_json(attributes.get("gen_ai.output.messages")) or ():
+            calls = (event for event in events_of(entry) if isinstance(event, ToolCall))
+            yield from (call.call_id for call in calls)
+
+
 def _around(span: Call) -> list[TraceSpan]:
     """The spans in which one stands, the innermost first."""
     return [outer for outer in span.around if isinstance(outer, TraceSpan)]
@@ -184,9 +197,8 @@ class _Traces:
             # Broken links may go round in a circle.
             if above is not None and above is not span and span not in above.around:
                 span.above = above
-            for name, value in span.attributes.items():
-                if _CALLED_FOR.fullmatch(name):
-                    messages[trace, str(value)] = span.at
+            for call_id in _called_for(span.attributes):
+                messages[trace, call_id] = span.at
             if span.kind == "tool":
                 wording = tool_message(as_json(span.attributes.get("output.value")))
                 call_id = first_of(span.attributes, _CALL_IDS) or (wording or ("",))[0]
