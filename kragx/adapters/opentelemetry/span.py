@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from math import inf
 from pathlib import Path
@@ -14,16 +14,8 @@ from typing import Any
 
 from kragx.data import Doc, SurrogateRepair, as_docs
 from kragx.data.formats.jsonl import foreign_json, open_bytes
-from kragx.data.gold import Turn
 from kragx.evaluation.calls.call import Call, Kind
-from kragx.evaluation.calls.logs import (
-    LoggedQuestion,
-    LoggedSpan,
-    Place,
-    answer_in,
-    asked_in,
-    records,
-)
+from kragx.evaluation.calls.logs import LoggedSpan, Place, asked_in, records
 from kragx.evaluation.calls.messages import (
     as_json,
     documents_in,
@@ -327,25 +319,18 @@ def logged_spans(path: str | Path) -> Iterator[LoggedSpan]:
         DataError: the file is none; a span lacks a document or lost some.
     """
     for span in spans_in(path):
-        attributes, gives = span.attributes, span.kind == "retriever" or span.label == "RERANKER"
-        question = next(filter(None, (asked_in(attributes.get(name)) for name in _MESSAGES)), None)
-        if span.texts and (question is None or span.kind == "retriever"):
-            question = span.texts[-1], tuple(Turn("user", text) for text in span.texts[:-1])
-        session = first_of(attributes, _SESSIONS)
-        answers = (answer_in(attributes.get(name)) for name in _ANSWERS)
-        yield LoggedSpan(
+        is_retriever, attributes = span.kind == "retriever", span.attributes
+        # What a tool gets is no question of a user's.
+        questions = _QUESTION if is_retriever else () if span.kind == "tool" else _MESSAGES
+        logged = LoggedSpan.of_record(
+            attributes,
             span.at,
-            span.outer if span.outer[1] else None,
-            None
-            if question is None or span.kind == "tool"
-            else LoggedQuestion(
-                *question,
-                span.started / 1e9 or None,
-                answer=next(filter(None, answers), None),
-                session=None if session is None else str(session),
-                record=attributes,
-            ),
-            span.documents if gives else None,
-            is_last=span.label == "RERANKER",
-            started=span.started,
+            span.outer[1] or None,
+            kind=span.label.lower(),
+            time=span.started or None,
+            given=first_of(attributes, questions),
+            gave=first_of(attributes, _ANSWERS),
+            session=first_of(attributes, _SESSIONS),
         )
+        documents = span.documents if is_retriever or logged.is_last else None
+        yield replace(logged, documents=documents, started=span.started)

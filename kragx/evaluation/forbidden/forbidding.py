@@ -20,9 +20,9 @@ from kragx.evaluation.forbidden.marking import (
     ItemMatches,
     MarkedDocuments,
     Place,
-    Ruled,
     doc_ids,
     matched_items,
+    ruled,
     versions_of,
 )
 from kragx.ground.caller_warnings import warn
@@ -237,10 +237,11 @@ class Forbidding:
         np.maximum.at(ranks, (doc, kind_of[item]), RANKS[truth])
         beyond = self._beyond(docs, matched, kinds)
         for rule in self.rules.rules:
-            ruled, column = Ruled.by(rule, docs, self.rules.zone), kinds.index(rule.name)
-            ranks[:, column] = np.maximum(ranks[:, column], ruled.ranks)
-            could[:, column] |= ruled.could
-            beyond.lacking += ruled.lacking
+            of_rule, could_by_rule, lacking = ruled(rule, docs, self.rules.zone)
+            column = kinds.index(rule.name)
+            ranks[:, column] = np.maximum(ranks[:, column], of_rule)
+            could[:, column] |= could_by_rule
+            beyond.lacking += lacking
         stale, *of_versions = versions_of(docs, matched, reads_metadata=self.is_asked)
         versions, versions_open, versions_by_id = of_versions
         # Of an empty answer all is known, whatever is forbidden; of none nothing is.
