@@ -217,19 +217,20 @@ class Forbidding:
         whys = [item.why for item in matched.items]
         kinds = tuple(sorted({*whys, *(rule.name for rule in self.rules.rules)}))
         kind_of = np.array([*map(kinds.index, whys)], np.int64)
+        queries = np.array(matched.queries, np.int64)
 
-        def having(numbers: Iterable[int], is_so: Bools) -> Bools:
-            """(q, s + 1) which questions have some of these items, of which kinds; or versions."""
+        def having(numbers: Iterable[int]) -> Bools:
+            """(q, s + 1) which questions have some of these items, of which kinds or versions."""
             rows, mask = [*numbers], np.zeros((len(batch), len(kinds) + 1), bool)
-            mask[np.array(matched.queries, np.int64)[rows], kind_of[rows]] = True
-            mask[:, -1] = is_so
+            mask[queries[rows], kind_of[rows]] = True
+            older = [row for row in rows if matched.items[row].superseded_by is not None]
+            mask[queries[older], -1] = True
             return mask
 
-        stale, *of_versions = versions_of(docs, matched, reads_metadata=self.is_asked)
-        of_items = (range(len(whys)), matched.lost, matched.by_id)
-        could, lost, by_id = map(having, of_items, of_versions)
+        could, lost, by_id = map(having, (range(len(whys)), matched.lost, matched.by_id))
         ranks = np.zeros((len(docs), len(kinds) + 1), np.int8)
-        ranks[:, -1] = RANKS[stale]
+        stale, are_met = versions_of(docs, matched, reads_metadata=self.is_asked)
+        ranks[:, -1], could[:, -1] = RANKS[stale], could[:, -1] | are_met
         # Reshaped, as an empty list becomes an array that has no columns to unpack.
         doc, item, truth = np.array(matched.pairs, np.int64).reshape(-1, 3).T
         # A document may be several items of a kind: plain indexing keeps the last alone.

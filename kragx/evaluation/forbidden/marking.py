@@ -346,7 +346,7 @@ Told = Mapping[int, Sequence[tuple[str, bool]]]
 
 def versions_of(
     docs: MarkedDocuments, matched: ItemMatches, *, reads_metadata: bool
-) -> tuple[NDArray[np.int8], Bools, Bools, Bools]:
+) -> tuple[NDArray[np.int8], Bools]:
     """The versions among the documents of a batch, as of `ForbiddenMarks`.
 
     Args:
@@ -355,18 +355,14 @@ def versions_of(
         reads_metadata: whether documents say themselves what has taken their place.
 
     Returns:
-        (d) which are stale, and (q) which questions have versions, of which of them that is open,
-        and of which if no retrieved id is named anywhere.
+        (d) which are stale, and (q) which questions meet any.
 
     Raises:
         DataError: documents take each other's place in a circle.
     """
     newer = [item.superseded_by for item in matched.items]
-    masks = versions, is_open, by_id = np.zeros((3, len(docs.batch)), bool)
-    for mask, numbers in zip(masks, (range(len(newer)), matched.lost, matched.by_id)):
-        mask[[matched.queries[number] for number in numbers if newer[number] is not None]] = True
     of_docs: list[str | None] = []
-    if reads_metadata or versions.any():
+    if reads_metadata or any(name is not None for name in newer):
         of_docs = [*map(as_id, docs.values(SUPERSEDED_BY))]
     told: dict[int, list[tuple[str, bool]]] = {}
     declared = [(row, newer[number], truth < 0) for row, number, truth in matched.pairs]
@@ -375,12 +371,12 @@ def versions_of(
     for row, name, may_be in declared:
         if name is not None:
             told.setdefault(row, []).append((name, may_be))
-    stale = np.zeros(len(docs), np.int8)
+    stale, are_met = np.zeros(len(docs), np.int8), np.zeros(len(docs.batch), bool)
     for query in dict.fromkeys(docs.queries[row] for row in sorted(told)):
-        versions[query] = True
+        are_met[query] = True
         with inside(path=f"query {docs.batch.query_ids[query]!r}"):
             _mark(stale, docs, query, told, _newer(docs, query, of_docs))
-    return stale, versions, is_open, by_id
+    return stale, are_met
 
 
 def _newer(docs: MarkedDocuments, query: int, of_docs: Sequence[str | None]) -> dict[str, str]:
