@@ -47,7 +47,7 @@ def spans_of(record: Record) -> Iterator[LoggedSpan]:
 
 def _span(row: Record, place: Place) -> LoggedSpan:
     outer = _of(row, "parentObservationId", "parent_observation_id")
-    return LoggedSpan.of_record(
+    return LoggedSpan(
         row,
         place,
         # What stands in no other observation stands in the trace, whose own id is empty.

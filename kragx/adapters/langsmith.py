@@ -179,11 +179,11 @@ def spans_of(record: Mapping[str, Any]) -> Iterator[LoggedSpan]:
     run, kind = _id_of(record), record.get("run_type")
     # The bulk export names all runs around one, from the outermost on: the last is its parent.
     above = as_json(record.get("parent_run_ids")) or [None]
-    yield LoggedSpan.of_record(
+    yield LoggedSpan(
         record,
         (str(record.get("trace_id") or run), run),
         record.get("parent_run_id") or above[-1],
-        kind=kind,
+        kind=str(kind),
         time=record.get("start_time"),
         # These get an answer, or a text to embed, which as a question would be one too many.
         given=None if kind in ("parser", "embedding") else record.get("inputs"),

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from math import inf
 from pathlib import Path
@@ -322,7 +322,7 @@ def logged_spans(path: str | Path) -> Iterator[LoggedSpan]:
         is_retriever, attributes = span.kind == "retriever", span.attributes
         # What a tool gets is no question of a user's.
         questions = _QUESTION if is_retriever else () if span.kind == "tool" else _MESSAGES
-        logged = LoggedSpan.of_record(
+        yield LoggedSpan(
             attributes,
             span.at,
             span.outer[1] or None,
@@ -331,6 +331,5 @@ def logged_spans(path: str | Path) -> Iterator[LoggedSpan]:
             given=first_of(attributes, questions),
             gave=first_of(attributes, _ANSWERS),
             session=first_of(attributes, _SESSIONS),
+            documents=span.documents if is_retriever or span.label == "RERANKER" else None,
         )
-        documents = span.documents if is_retriever or logged.is_last else None
-        yield replace(logged, documents=documents, started=span.started)

@@ -203,68 +203,47 @@ class LoggedQuestion:
     record: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class LoggedSpan:
     """A piece of work of a trace, as tools that watch applications have it.
 
     Attributes:
-        place, around: where it is, and what it stands in.
+        record: all that the tool says.
+        place: where it is.
+        around: the id of what it stands in; None for none.
+        kind: ``retriever`` and ``reranker`` give documents; what others retrieved gives way to a
+            reranker's.
+        time: when it began, as logs write that.
+        given, gave: its input and output, as values or as texts of JSON.
+        session: the conversation that it is a part of; None for none.
+        documents: what it gave, by default those in `gave`; None of any other kind.
         question: what it was asked, if it says so.
-        documents: what it retrieved, if it is a retriever or reranker.
-        is_last: whether what it gave takes the place of what others retrieved, as a reranker's.
         started: when, in an order that all of a trace share.
     """
 
+    record: Mapping[str, Any]
     place: Place
-    around: Place | None
-    question: LoggedQuestion | None
+    around: object
+    kind: str
+    time: object
+    given: object
+    gave: object
+    session: object
     documents: tuple[Doc, ...] | None = None
-    is_last: bool = False
-    started: float = 0.0
+    question: LoggedQuestion | None = field(init=False, default=None)
+    started: float = field(init=False, default=0.0)
 
-    @classmethod
-    def of_record(
-        cls,
-        record: Mapping[str, Any],
-        place: Place,
-        around: object,
-        *,
-        kind: object,
-        time: object,
-        given: object,
-        gave: object,
-        session: object,
-    ) -> LoggedSpan:
-        """A record of a tool by what it was given and gave, as values or as texts of JSON.
-
-        Args:
-            record: all that the tool says.
-            place: where it is.
-            around: the id of what it stands in; None for none.
-            kind: ``retriever`` and ``reranker`` give documents.
-            time: when it began.
-            given: its input.
-            gave: its output.
-            session: the conversation that it is a part of; None for none.
-        """
-        started, question = moment(time), asked_in(given)
-        is_list = kind in ("retriever", "reranker") and gave is not None
-        return cls(
-            place,
-            None if around is None else (place[0], str(around)),
-            None
-            if question is None
-            else LoggedQuestion(
-                *question,
-                started,
-                answer=answer_in(gave),
-                session=None if session is None else str(session),
-                record=record,
-            ),
-            documents_in(as_json(gave)) if is_list else None,
-            kind == "reranker",
-            started or 0.0,
-        )
+    def __post_init__(self) -> None:
+        time = moment(self.time)
+        self.started = time or 0.0
+        if self.kind in ("retriever", "reranker") and self.documents is None:
+            self.documents = None if self.gave is None else documents_in(as_json(self.gave))
+        if (question := asked_in(self.given)) is not None:
+            session = None if self.session is None else str(self.session)
+            answer = answer_in(self.gave)
+            self.question = LoggedQuestion(
+                *question, time, answer=answer, session=session, record=self.record
+            )
 
 
 def questions_of(
@@ -304,7 +283,8 @@ def _around(span: LoggedSpan, by_place: Mapping[Place, LoggedSpan]) -> Iterator[
     passed_places = {span.place}
     while span.around is not None:
         # Where the span around it was not logged it stands in the trace; links may go in a circle.
-        outer = by_place.get(span.around) or by_place.get((span.place[0], ""))
+        trace = span.place[0]
+        outer = by_place.get((trace, str(span.around))) or by_place.get((trace, ""))
         if outer is None or outer.place in passed_places:
             return
         passed_places.add(outer.place)
@@ -321,7 +301,7 @@ def _documents(
         inner = any(outer.documents is not None for outer in _around(span, by_place))
         if span.documents is None or inner:
             continue
-        documents = [] if documents is None or span.is_last else documents
+        documents = [] if documents is None or span.kind == "reranker" else documents
         documents += span.documents
     return None if documents is None else distinct_by_identity(documents)
 
