@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kragx.adapters.opentelemetry.span import TraceSpan, first_of, spans_in
+from kragx.adapters.opentelemetry.span import TraceSpan, spans_in
 from kragx.data import Retrieved, Run, read_dataset
 from kragx.evaluation.calls.call import Call, searches_made, stages_of
-from kragx.evaluation.calls.logs import KnownQuestions, Place, warn_of
+from kragx.evaluation.calls.logs import KnownQuestions, Place, first_of, warn_of
 from kragx.evaluation.calls.messages import ToolCall, as_json, events_of, tool_message
 from kragx.ground.errors import DataError, shorten
 from kragx.ground.printing import message

@@ -15,7 +15,7 @@ from typing import Any
 from kragx.data import Doc, SurrogateRepair, as_docs
 from kragx.data.formats.jsonl import foreign_json, open_bytes
 from kragx.evaluation.calls.call import Call, Kind
-from kragx.evaluation.calls.logs import LoggedSpan, Place, asked_in, records
+from kragx.evaluation.calls.logs import LoggedSpan, Place, asked_in, first_of, records
 from kragx.evaluation.calls.messages import (
     as_json,
     documents_in,
@@ -69,11 +69,6 @@ class TraceSpan(Call):
     at: Place
     outer: Place
     texts: tuple[str, ...] = ()
-
-
-def first_of(attributes: Mapping[str, Any], names: Iterable[str]) -> Any:
-    """The first of some attributes that says something; None if none does."""
-    return next(filter(None, map(attributes.get, names)), None)
 
 
 def _span(

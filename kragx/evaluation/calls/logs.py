@@ -169,6 +169,11 @@ def records(log: str | Path | Iterable[object], name: str) -> Iterator[tuple[str
                     raise DataError("not JSON: {error}", path=place, error=error) from None
 
 
+def first_of(record: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """What stands under the first of some names under which something does; None for nothing."""
+    return next((record[name] for name in names if record.get(name) not in (None, "")), None)
+
+
 def warn_of(place: str, remarks: Iterable[tuple[int, str]]) -> None:
     """Warn of what is left out: each remark that is of any."""
     if parts := [text for n, text in remarks if n]:
