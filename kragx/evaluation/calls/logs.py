@@ -16,7 +16,7 @@ from kragx.data.gold import Turn
 from kragx.data.problems import DataWarning
 from kragx.data.searches import distinct_by_identity
 from kragx.data.text import read_number
-from kragx.evaluation.answers import steps_of, value_at
+from kragx.evaluation.answers import value_at
 from kragx.evaluation.calls.messages import (
     as_json,
     documents_in,
@@ -100,9 +100,6 @@ class LogReader:
         tools: the names of those that search; None for all.
         query_id: the path to a question's id.
         take: takes the documents out of what a tool answered; None for where they usually are.
-
-    Raises:
-        UsageError: `query_id` is no path.
     """
 
     gold: GoldDataset
@@ -110,17 +107,12 @@ class LogReader:
     query_id: str | None
     take: Callable[[Any], Any] | None
 
-    def __post_init__(self) -> None:
-        if self.query_id is not None:
-            # For its errors alone: a wrong path is said before the log is opened.
-            steps_of(self.query_id)
-
     def reads(self, tool: str) -> bool:
         """Whether a tool is one that searches."""
         return self.tools is None or tool in self.tools
 
     def id_in(self, record: object) -> str | None:
-        """The question's id in a record; None where it has none."""
+        """The question's id in a record, None where it has none; a `UsageError` for no path."""
         try:
             return None if self.query_id is None else str(value_at(self.query_id, record))
         except DataError:
