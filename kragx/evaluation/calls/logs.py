@@ -22,6 +22,7 @@ from kragx.evaluation.calls.messages import (
     documents_in,
     documents_of_tool,
     json_of,
+    messages_in,
     turns_of,
 )
 from kragx.ground.caller_warnings import warn
@@ -335,11 +336,11 @@ def answer_in(value: object) -> str | None:
     value = as_json(value)
     if isinstance(value, str):
         return value if value.strip() else None
-    if isinstance(value, Mapping) and "role" not in value and "messages" not in value:
+    if isinstance(value, Mapping) and value.keys().isdisjoint(("role", "messages", "choices")):
         named = (answer_in(value[name]) for name in _ANSWERS if value.get(name))
         return next(filter(None, named), None)
-    messages = value.get("messages", [value]) if isinstance(value, Mapping) else value
-    answers = [turn.content for turn in turns_of(messages) if turn.role == "assistant"]
+    turns = turns_of(messages_in(value))
+    answers = [turn.content for turn in turns if turn.role == "assistant"]
     return answers[-1] if answers else None
 
 

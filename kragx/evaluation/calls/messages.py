@@ -252,6 +252,16 @@ def _text(content: object) -> str:
     return "".join(str(block.get("text") or block.get("content") or "") for block in texts)
 
 
+def messages_in(value: object) -> Sequence[object]:
+    """The messages of a chat, or of what an API answered."""
+    match plain(value):
+        case [*messages] | {"messages": [*messages]} | {"output": [*messages]}:
+            return messages
+        case {"choices": [{"message": message}, *_]} | ({"role": _} as message):
+            return [message]
+    return ()
+
+
 def turns_of(messages: object) -> tuple[Turn, ...]:
     """What user and model said in some messages, in order; nothing of what is none."""
     if not isinstance(messages, list):
