@@ -237,10 +237,12 @@ class LoggedSpan:
         if self.kind in ("retriever", "reranker") and self.documents is None:
             self.documents = None if self.gave is None else documents_in(as_json(self.gave))
         if (question := asked_in(self.given)) is not None:
-            session = None if self.session is None else str(self.session)
-            answer = answer_in(self.gave)
             self.question = LoggedQuestion(
-                *question, time, answer=answer, session=session, record=self.record
+                *question,
+                time,
+                answer=answer_in(self.gave),
+                session=None if self.session is None else str(self.session),
+                record=self.record,
             )
 
 
