@@ -1,4 +1,4 @@
-"""Chats: what agents searched for, from logged messages of OpenAI, Anthropic and LangChain.
+"""Chats: what agents searched for, from messages of OpenAI, Anthropic, LangChain, OpenTelemetry.
 
 Read are JSON Lines, a chat a line: a list of messages as the API takes and gives them, or a mapping
 with ``messages`` (or ``input``) and perhaps the last ``response``. Items of OpenAI's Responses are
