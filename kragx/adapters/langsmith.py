@@ -226,7 +226,8 @@ def _is_feedback(record: Mapping[str, Any]) -> bool:
 def _thread(record: Mapping[str, Any]) -> object:
     """The conversation of a run; its `session_id` is the project's."""
     extra = as_json(record.get("extra"))
-    metadata = extra.get("metadata") if isinstance(extra, Mapping) else None
+    custom = record.get("custom_metadata")  # as LangSmith's own scripts call it
+    metadata = extra.get("metadata") if isinstance(extra, Mapping) else custom
     names = ("thread_id", "session_id", "conversation_id")
     values = (metadata.get(name) for name in names) if isinstance(metadata, Mapping) else ()
     return next((value for value in values if value), None) or record.get("thread_id")

@@ -122,6 +122,7 @@ def test_langsmith(tmp_path, form):
         ]
         if form == "run_id":
             rows = [{"run_id" if k == "id" else k: v for k, v in row.items()} for row in rows]
+            rows[0] |= {"extra": None, "custom_metadata": rows[0]["extra"]["metadata"]}
         path = _lines(tmp_path / "runs.jsonl", *rows)
     if form == "parquet":
         pa = pytest.importorskip("pyarrow")
