@@ -248,10 +248,8 @@ class LoggedSpan:
 
 def questions_of(
     spans: Iterable[LoggedSpan], thumbs: Mapping[Place, int]
-) -> Iterator[tuple[str, LoggedQuestion]]:
+) -> Iterator[LoggedQuestion]:
     """The questions of traces: those of the outermost spans that say one, with all found within.
-
-    Each comes with its trace.
 
     Of what several retrievers gave each document counts once, in the order in which it came; a
     reranker's list takes the place of what came before it.
@@ -261,22 +259,17 @@ def questions_of(
         thumbs: what people said, by the place of what they said it of; an empty id is the trace.
     """
     by_place = {span.place: span for span in spans}
-    within: dict[Place, list[LoggedSpan]] = defaultdict(list)
+    within: dict[LoggedSpan, list[LoggedSpan]] = defaultdict(list)
     for span in sorted(by_place.values(), key=lambda span: span.started):
-        outer = [span, *_around(span, by_place)]
-        asking = [place for place in outer if place.question is not None]
-        if asking:
+        outer = (span, *_around(span, by_place))
+        if asking := [place for place in outer if place.question is not None]:
             # The outermost one: within it stand rewritten questions, of single steps.
-            within[asking[-1].place].append(span)
-    for place, inner in within.items():
-        question = by_place[place].question
-        assert question is not None
-        marks = [
-            thumbs[key] for key in ((place[0], ""), *(s.place for s in inner)) if key in thumbs
-        ]
-        documents = _documents(inner, by_place)
-        mark = min(marks) if marks else None
-        yield place[0], replace(question, retrieved=documents, thumbs=mark)
+            within[asking[-1]].append(span)
+    for asked, inner in within.items():
+        places = (asked.place[0], ""), *(span.place for span in inner)
+        mark = min((thumbs[place] for place in places if place in thumbs), default=None)
+        assert asked.question is not None  # as it is one that asks
+        yield replace(asked.question, retrieved=_documents(inner, by_place), thumbs=mark)
 
 
 def _around(span: LoggedSpan, by_place: Mapping[Place, LoggedSpan]) -> Iterator[LoggedSpan]:
