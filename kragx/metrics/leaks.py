@@ -1,6 +1,7 @@
 """What must not be found: how often it comes, how much of it, and old versions before new ones."""
 
 from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -49,8 +50,9 @@ def _marks_of(evidence: Evidence, spec: MetricSpec) -> tuple[Ints, Ints, Bools, 
         raise UsageError("no versions of documents are known", field=f"metric {spec}")
     is_stale = spec.metric == STALE_FIRST
     kinds = [not is_stale and kind in (None, name) for name in marks.kinds]
-    columns = np.array([*kinds, is_stale], bool)
-    mark, could, is_open = (each[:, columns] for each in (marks.mark, marks.could, marks.open))
+    places = np.array([*kinds, is_stale], bool)
+    columns: tuple[Any, ...] = marks.mark, marks.could, marks.open
+    mark, could, is_open = (column[:, places] for column in columns)
     docs, perhaps = (is_so.any(axis=1).nonzero()[0] for is_so in (mark > 0, mark < 0))
     # What a question lacks for one kind leaves its documents open, whatever else it could leak.
     return docs, perhaps, could.any(axis=1), (is_open & could).any(axis=1)

@@ -445,22 +445,17 @@ class SearchView:
         """(n) the step of each search, as a place among all steps, and (s) each one's first."""
         return _stretches(self.searches.query, self.searches.step)
 
-    @cached_property
-    def _lanes(self) -> tuple[Ints, Ints]:
-        """(n) the lane of each search as a number, and (l) the step of each lane as a place."""
-        of_search, _ = self._steps
-        number, first = _stretches(of_search, self.searches.lane)
-        return number, of_search[first]
-
     def step_costs(self, cost: Cost) -> Floats:
         """(s) what each step takes; NaN where one of its searches does not say.
 
         Tokens are those of its searches, seconds those of its slowest lane; of searches one that
         was tried again counts once.
         """
-        (of_search, first), (number, step_of_lane) = self._steps, self._lanes
+        of_search, first = self._steps
         if cost == "tokens":
             return _sums(of_search, self.searches.tokens, len(first))
+        number, first_of_lane = _stretches(of_search, self.searches.lane)
+        step_of_lane = of_search[first_of_lane]
         if cost == "searches":
             return _sums(step_of_lane, np.ones(len(step_of_lane)), len(first))
         slowest = np.zeros(len(first))

@@ -100,7 +100,6 @@ class _Turn:
     Attributes:
         name: of the run that it belongs to.
         query_id: the question's.
-        trace: in which it stands.
         root: the outermost span that says the question; None where only searches do.
         is_agents: whether an agent searched.
         searches: the calls of tools and retrievers that stand within no other.
@@ -109,7 +108,6 @@ class _Turn:
 
     name: str
     query_id: str
-    trace: str
     root: TraceSpan | None
     is_agents: bool = False
     searches: list[Call] = field(default_factory=list)
@@ -229,7 +227,7 @@ class _Traces:
             if turn is None:
                 unknown.append(span.query or "")
                 continue
-            place = turn.root.at if turn.root else turn.trace
+            place = turn.root.at if turn.root else span.at[0]
             turn = turns.setdefault((turn.name, turn.query_id, place), turn)
             turn.searches.append(span)
             turn.calls += within[span]
@@ -252,7 +250,7 @@ class _Traces:
         root = next((o for o in reversed(outer) if self._query_ids.get(o) == query_id), None)
         outermost = root or (outer[-1] if outer else span)
         name = outermost.span_name if is_agents else span.span_name
-        return _Turn(name, query_id, trace, root, is_agents)
+        return _Turn(name, query_id, root, is_agents)
 
     def _asked_around(self, outer: Sequence[TraceSpan], is_agents: bool) -> str | None:
         """The question of what stands within some spans, the innermost of which comes first."""
@@ -277,4 +275,4 @@ class _Traces:
             outer = _around(span)
             is_outermost = all(self._query_ids.get(place) != query_id for place in outer)
             if is_outermost and self._asked_around([span, *outer], True) == query_id:
-                yield _Turn(span.span_name, query_id, span.at[0], span, True)
+                yield _Turn(span.span_name, query_id, span, True)
