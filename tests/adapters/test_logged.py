@@ -208,6 +208,17 @@ def test_opentelemetry_messages(tmp_path):
     assert [doc.id for doc in question.retrieved] == ["d1"]
 
 
+def test_asked_once(tmp_path):
+    """A retriever and a model that stand in nothing that says the question are one ask of it."""
+    said = json.dumps([{"role": "user", "content": "Context: A. Question: where?"}])
+    model = _span("chat", "4" * 16, "", 3, **{
+        "openinference.span.kind": "LLM", "input.value": said})  # fmt: skip
+    (question,) = _asked(_lines(tmp_path / "t.jsonl", _otlp(TURN[1], model)))
+    assert (question.text, [doc.id for doc in question.retrieved]) == ("where", ["d1", "d2"])
+    (question,) = _asked(_lines(tmp_path / "t.jsonl", _otlp(model)))
+    assert question.text == "Context: A. Question: where?"
+
+
 def test_opentelemetry_broken(tmp_path):
     """A request that was half written is named by its line."""
     path = _lines(tmp_path / "t.jsonl", _otlp(*TURN))

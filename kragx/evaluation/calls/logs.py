@@ -210,7 +210,7 @@ class LoggedSpan:
         place: where it is.
         around: the id of what it stands in; None for none.
         kind: ``retriever`` and ``reranker`` give documents; what others retrieved gives way to a
-            reranker's.
+            reranker's. ``llm`` and ``generation`` are models.
         time: when it began, as logs write that.
         given, gave: its input and output, as values or as texts of JSON.
         session: the conversation that it is a part of; None for none.
@@ -246,11 +246,17 @@ class LoggedSpan:
             )
 
 
+_MODELS = ("llm", "generation")
+"""The kinds of language models, as tools call them."""
+
+
 def questions_of(
     spans: Iterable[LoggedSpan], thumbs: Mapping[Place, int]
 ) -> Iterator[LoggedQuestion]:
     """The questions of traces: those of the outermost spans that say one, with all found within.
 
+    What a model was asked is a question only where nothing else in its trace says one: else it
+    would be asked twice where a retriever and a model stand in nothing that says it.
     Of what several retrievers gave each document counts once, in the order in which it came; a
     reranker's list takes the place of what came before it.
 
@@ -259,10 +265,12 @@ def questions_of(
         thumbs: what people said, by the place of what they said it of; an empty id is the trace.
     """
     by_place = {span.place: span for span in spans}
+    told = {s.place[0] for s in by_place.values() if s.question and s.kind not in _MODELS}
     within: dict[LoggedSpan, list[LoggedSpan]] = defaultdict(list)
     for span in sorted(by_place.values(), key=lambda span: span.started):
         outer = (span, *_around(span, by_place))
-        if asking := [place for place in outer if place.question is not None]:
+        saying = (s for s in outer if s.kind not in _MODELS or s.place[0] not in told)
+        if asking := [s for s in saying if s.question]:
             # The outermost one: within it stand rewritten questions, of single steps.
             within[asking[-1]].append(span)
     for asked, inner in within.items():
