@@ -72,8 +72,8 @@ def thumbs_of(record: Record, name: str | None) -> Iterator[tuple[Place, object]
     if _is_score(record):
         listed: Any = [record]
     else:
-        listed = as_json(record.get("scores") or [])
-        listed = [row for row in listed if isinstance(row, Mapping)] if listed else []
+        rows = as_json(record.get("scores"))
+        listed = [row for row in _parts(rows) if isinstance(row, Mapping)]
         # A table of traces has a column a score, in whose cells several of one name are a list.
         listed += [
             {"name": column, "value": part}

@@ -178,7 +178,8 @@ def spans_of(record: Mapping[str, Any]) -> Iterator[LoggedSpan]:
         return
     run, kind = _id_of(record), record.get("run_type")
     # The bulk export names all runs around one, from the outermost on: the last is its parent.
-    above = as_json(record.get("parent_run_ids")) or [None]
+    above = as_json(record.get("parent_run_ids"))
+    above = above if above and isinstance(above, list) else [None]
     yield LoggedSpan(
         record,
         (str(record.get("trace_id") or run), run),

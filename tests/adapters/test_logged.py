@@ -136,6 +136,13 @@ def test_langsmith(tmp_path, form):
     assert [doc.text for doc in question.retrieved] == ["Here"]
 
 
+@pytest.mark.parametrize("record", [{**TRACE, "scores": 5}, {**RUNS[0], "parent_run_ids": 5}])
+def test_fields_that_hold_something_else(tmp_path, record):
+    """What is no list says nothing, and the question is read."""
+    (question,) = _asked(_lines(tmp_path / "t.jsonl", record))
+    assert question.text == "Where?"
+
+
 def test_silent(tmp_path):
     """A trace that says no question is none."""
     logs = Logs([_lines(tmp_path / "t.jsonl", TRACE, {**TRACE, "id": "t2", "input": None})])

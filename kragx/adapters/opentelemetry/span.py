@@ -90,7 +90,7 @@ def _span(
         return tuple(docs_by_identity.setdefault((doc.id, doc.text), doc) for doc in docs)
 
     attributes = {
-        attribute["key"]: attribute_value(attribute.get("value"))
+        str(attribute["key"]): attribute_value(attribute.get("value"))
         for attribute in record.get("attributes", ())
     }
     label = str(attributes.get("openinference.span.kind", "")).upper()
