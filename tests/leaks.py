@@ -36,23 +36,21 @@ def leaking(
         unknown: those of which it is not known.
     """
     kinds, table, ids = tuple(kinds), evaluation.table, evaluation.query_ids
-    mark = np.zeros((int(table.doc_start[-1]), len(kinds)), np.int8)
+    mark = np.zeros((int(table.doc_start[-1]), len(kinds) + 1), np.int8)
     names = {}
     for query_id, ranks in leaks.items():
         for rank, kind in ranks.items():
             doc = int(table.doc_start[ids.index(query_id)]) + rank - 1
             mark[doc, kinds.index(kind)] = 1
             names[doc] = f"{query_id}-doc{rank}"
-    n, asked = len(ids), set(ids if could is None else could)
-    of_question = np.array([[query_id in asked] * len(kinds) for query_id in ids], bool)
+    asked = set(ids if could is None else could)
+    of_question = np.array([[query_id in asked] * (len(kinds) + 1) for query_id in ids], bool)
+    is_unknown = np.array([[*[name in set(unknown)] * len(kinds), False] for name in ids], bool)
     marks = ForbiddenMarks(
         kinds=kinds,
         mark=mark,
         could=of_question,
-        open=of_question & np.array([[query_id in set(unknown)] for query_id in ids], bool),
-        stale=np.zeros(len(mark), np.int8),
-        versions=of_question.any(axis=1),
-        stale_open=np.zeros(n, bool),
+        open=of_question & is_unknown,
         names=names,
     )
     evidence = evaluation.evidence or GatheredEvidence((), table)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kragx.evaluation.calls.logs import LoggedSpan, Place, is_thumb
+from kragx.evaluation.calls.logs import LoggedSpan, Place, first_of, is_thumb
 from kragx.evaluation.calls.messages import as_json
 
 __all__: list[str] = []
@@ -35,7 +35,7 @@ def is_export(record: Record) -> bool:
 def spans_of(record: Record) -> Iterator[LoggedSpan]:
     """The spans that a record says: a trace is one around those of its observations."""
     if _is_observation(record):
-        yield _span(record, (str(_of(record, "traceId", "trace_id")), str(record.get("id"))))
+        yield _span(record, (str(first_of(record, ("traceId", "trace_id"))), str(record.get("id"))))
     elif not _is_score(record):
         trace = record["trace"] if _is_whole(record) else record
         yield _span(trace, (str(trace.get("id")), ""))
@@ -46,17 +46,17 @@ def spans_of(record: Record) -> Iterator[LoggedSpan]:
 
 
 def _span(row: Record, place: Place) -> LoggedSpan:
-    outer = _of(row, "parentObservationId", "parent_observation_id")
-    return LoggedSpan.of_record(
+    outer = first_of(row, ("parentObservationId", "parent_observation_id"))
+    return LoggedSpan(
         row,
         place,
         # What stands in no other observation stands in the trace, whose own id is empty.
         outer if outer is not None else "" if place[1] else None,
         kind=str(row.get("type")).lower(),
-        time=_of(row, "timestamp", "startTime", "start_time"),
+        time=first_of(row, ("timestamp", "startTime", "start_time")),
         given=row.get("input"),
         gave=row.get("output"),
-        session=_of(row, "sessionId", "session_id"),
+        session=first_of(row, ("sessionId", "session_id")),
     )
 
 
@@ -67,13 +67,13 @@ def thumbs_of(record: Record, name: str | None) -> Iterator[tuple[Place, object]
         record: a trace with its scores, a row of a table with a column for each, or a score.
         name: of the score; None for the usual names of thumbs.
     """
-    trace = str(_of(record, "traceId", "trace_id") or record.get("id"))
+    trace = str(first_of(record, ("traceId", "trace_id")) or record.get("id"))
     observation = str(record.get("id")) if _is_observation(record) else ""
     if _is_score(record):
         listed: Any = [record]
     else:
-        listed = as_json(record.get("scores") or [])
-        listed = [row for row in listed if isinstance(row, Mapping)] if listed else []
+        rows = as_json(record.get("scores"))
+        listed = [row for row in _parts(rows) if isinstance(row, Mapping)]
         # A table of traces has a column a score, in whose cells several of one name are a list.
         listed += [
             {"name": column, "value": part}
@@ -83,8 +83,8 @@ def thumbs_of(record: Record, name: str | None) -> Iterator[tuple[Place, object]
         ]
     for score in listed:
         if is_thumb(score.get("name"), name):
-            place = trace, str(_of(score, "observationId", "observation_id") or observation)
-            yield place, _of(score, "stringValue", "string_value", "value")
+            place = trace, str(first_of(score, ("observationId", "observation_id")) or observation)
+            yield place, first_of(score, ("stringValue", "string_value", "value"))
 
 
 def _parts(value: Any) -> Iterable[Any]:
@@ -113,8 +113,3 @@ def _is_score(record: Record) -> bool:
     return (
         {"name", "value"} <= keys and bool(keys & {"traceId", "trace_id"}) and "input" not in keys
     )
-
-
-def _of(record: Record, *names: str) -> Any:
-    """The value of the first name that has one: the page's, then the storage's."""
-    return next((record[name] for name in names if record.get(name) not in (None, "")), None)

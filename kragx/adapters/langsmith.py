@@ -176,14 +176,15 @@ def spans_of(record: Mapping[str, Any]) -> Iterator[LoggedSpan]:
     """
     if _is_feedback(record):
         return
-    kind = record.get("run_type")
+    run, kind = _id_of(record), record.get("run_type")
     # The bulk export names all runs around one, from the outermost on: the last is its parent.
-    above = as_json(record.get("parent_run_ids")) or [None]
-    yield LoggedSpan.of_record(
+    above = as_json(record.get("parent_run_ids"))
+    above = above if above and isinstance(above, list) else [None]
+    yield LoggedSpan(
         record,
-        (str(record.get("trace_id") or record.get("id")), str(record.get("id"))),
+        (str(record.get("trace_id") or run), run),
         record.get("parent_run_id") or above[-1],
-        kind=kind,
+        kind=str(kind),
         time=record.get("start_time"),
         # These get an answer, or a text to embed, which as a question would be one too many.
         given=None if kind in ("parser", "embedding") else record.get("inputs"),
@@ -200,7 +201,7 @@ def thumbs_of(record: Mapping[str, Any], name: str | None) -> Iterator[tuple[Pla
             where it says ``trace_id``).
         name: the key of the feedback; None for the usual names of thumbs.
     """
-    run = str(record.get("run_id") or record.get("id"))
+    run = _id_of(record)
     stats = as_json(record.get("feedback_stats"))
     if _is_feedback(record):
         score = record.get("score")
@@ -214,6 +215,11 @@ def thumbs_of(record: Mapping[str, Any], name: str | None) -> Iterator[tuple[Pla
             yield (str(record.get("trace_id") or run), run), mean
 
 
+def _id_of(record: Mapping[str, Any]) -> str:
+    """The id of a run, or of the one that was rated; LangSmith's own scripts export `run_id`."""
+    return str(record.get("run_id") or record.get("id"))
+
+
 def _is_feedback(record: Mapping[str, Any]) -> bool:
     return {"run_id", "key", "score"} <= record.keys()
 
@@ -221,7 +227,8 @@ def _is_feedback(record: Mapping[str, Any]) -> bool:
 def _thread(record: Mapping[str, Any]) -> object:
     """The conversation of a run; its `session_id` is the project's."""
     extra = as_json(record.get("extra"))
-    metadata = extra.get("metadata") if isinstance(extra, Mapping) else None
+    custom = record.get("custom_metadata")  # as LangSmith's own scripts call it
+    metadata = extra.get("metadata") if isinstance(extra, Mapping) else custom
     names = ("thread_id", "session_id", "conversation_id")
     values = (metadata.get(name) for name in names) if isinstance(metadata, Mapping) else ()
     return next((value for value in values if value), None) or record.get("thread_id")

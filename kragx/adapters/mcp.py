@@ -15,9 +15,8 @@ from typing import Any
 
 from kragx.data import Retrieved, Run, read_dataset
 from kragx.data.formats.jsonl import foreign_json
-from kragx.data.objects import first_named
 from kragx.evaluation.calls.call import Call, searches_made
-from kragx.evaluation.calls.logs import LogReader, moment, records, warn_of
+from kragx.evaluation.calls.logs import LogReader, first_of, moment, records, warn_of
 from kragx.evaluation.calls.messages import plain, why_failed, words_of
 from kragx.ground.errors import DataError, UsageError, inside, shorten
 from kragx.ground.printing import message
@@ -191,7 +190,7 @@ def _message(record: object) -> tuple[str, Mapping[str, Any], float | None]:
                     remedy="ids are numbers or texts",
                     number=shorten(number),
                 )
-            return str(first_named(fields, _SESSIONS)), text, moment(first_named(fields, _TIMES))
+            return str(first_of(fields, _SESSIONS)), text, moment(first_of(fields, _TIMES))
     raise DataError(
         "no message of JSON-RPC: {record}",
         remedy='each has "jsonrpc", itself or under "message"',

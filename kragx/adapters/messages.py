@@ -1,4 +1,4 @@
-"""Chats: what agents searched for, from logged messages of OpenAI, Anthropic and LangChain.
+"""Chats: what agents searched for, from messages of OpenAI, Anthropic, LangChain, OpenTelemetry.
 
 Read are JSON Lines, a chat a line: a list of messages as the API takes and gives them, or a mapping
 with ``messages`` (or ``input``) and perhaps the last ``response``. Items of OpenAI's Responses are
@@ -23,6 +23,7 @@ from kragx.evaluation.calls.messages import (
     UserWords,
     compact,
     events_of,
+    messages_in,
     plain,
 )
 from kragx.ground.errors import DataError, UsageError, inside, shorten
@@ -125,10 +126,8 @@ def _chats(chats: str | Path | Iterable[object], reader: LogReader) -> Iterator[
             if isinstance(messages, str):
                 messages = [{"role": "user", "content": messages}]
             if isinstance(messages, (list, tuple)):
-                messages = [
-                    *messages,
-                    *_in_response(record.get("response") or record.get("output")),
-                ]
+                response = record.get("response") or record.get("output")
+                messages = [*messages, *messages_in(response)]
         if not isinstance(messages, (list, tuple)):
             raise DataError(
                 "no chat: {record}",
@@ -137,18 +136,6 @@ def _chats(chats: str | Path | Iterable[object], reader: LogReader) -> Iterator[
                 record=shorten(record),
             )
         yield place, reader.id_in(record if isinstance(record, Mapping) else {}), messages
-
-
-def _in_response(response: object) -> Sequence[object]:
-    """The messages of what an API answered."""
-    match plain(response):
-        case [*items] | {"output": [*items]}:
-            return items
-        case {"choices": [{"message": entry}, *_]}:
-            return [entry]
-        case {"role": _} as entry:
-            return [entry]
-    return ()
 
 
 def _canonical(entry: object) -> str:

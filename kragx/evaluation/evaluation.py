@@ -53,7 +53,7 @@ from kragx.metrics.match_table import by_id
 from kragx.metrics.runs import mean_of, over_runs
 from kragx.metrics.search_table import Basis, SearchTable
 from kragx.metrics.threshold import matches
-from kragx.metrics.weights import counting, effective_n
+from kragx.metrics.weights import effective_n
 
 if TYPE_CHECKING:
     import pandas
@@ -427,9 +427,11 @@ class Evaluation(Result):
     @cached_property
     def asides(self) -> dict[str, str]:
         """What stands beside means for people, of the metrics that say something there."""
-        values = zip(*([scores.values for scores in run.scores] for run in self.runs or (self,)))
+        runs = self.runs or (self,)
+        values = zip(*([scores.values for scores in run.scores] for run in runs))
+        weights = None if self.weights is None else np.tile(self.weights, len(runs))
         asides = (
-            (str(scores.spec), aside(counting(np.concatenate(of_runs), None)[0], scores.counts))
+            (str(scores.spec), aside(np.concatenate(of_runs), weights, scores.counts))
             for scores, of_runs in zip(self.scores, values, strict=True)
             if (aside := scores.spec.metric.aside) is not None
         )

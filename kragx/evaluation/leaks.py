@@ -102,20 +102,19 @@ def leaks_of(
         query_ids: (q) the questions.
         rules: by the kinds that they are of.
     """
-    deep, deep_stale = _depth(specs, LEAK.name, LEAKED.name), _depth(specs, STALE_FIRST.name)
-    docs = np.flatnonzero((marks.mark > 0).any(axis=1) | (marks.stale > 0))
+    names = (*marks.kinds, STALE_FIRST.name)
+    deep = _depth(specs, LEAK.name, LEAKED.name)
+    depths = [*(deep for _ in marks.kinds), _depth(specs, STALE_FIRST.name)]
+    docs = np.flatnonzero((marks.mark > 0).any(axis=1))
     # The last list to begin there or before; `right` passes over empty ones that do, too.
     queries = np.searchsorted(doc_start, docs, side="right") - 1
     for doc, query, rank in zip(
         docs.tolist(), queries.tolist(), (docs - doc_start[queries]).tolist()
     ):
-        marked = zip(marks.kinds, marks.mark[doc].tolist())
-        kinds = [kind for kind, mark in marked if mark > 0 and rank < deep]
-        stale = [STALE_FIRST.name] * bool(marks.stale[doc] > 0 and rank < deep_stale)
-        if kinds or stale:
+        marked = zip(names, marks.mark[doc].tolist(), depths)
+        if kinds := tuple(name for name, mark, depth in marked if mark > 0 and rank < depth):
             by_rule = {kind: rules[kind] for kind in kinds if kind in rules}
-            name = marks.names.get(doc)
-            yield Leak(query_ids[query], rank + 1, name, (*kinds, *stale), by_rule)
+            yield Leak(query_ids[query], rank + 1, marks.names.get(doc), kinds, by_rule)
 
 
 def may_leak(query: Query, rules: RuleSet, spec: MetricSpec | None = None) -> bool:

@@ -197,11 +197,12 @@ def table_counts(
     if searches is not None:
         counts |= search_counts(searches)
     if forbidden is not None:
-        of_marks, could = table if searches is None else searches.of("all"), forbidden.could.any(1)
+        of_marks = table if searches is None else searches.of("all")
+        could = forbidden.could[:, :-1].any(axis=1)
         counts |= {
             PROBES: forbidden.probes(of_marks).sum(),
             f"{OF_FORBIDDEN}n_could": could.sum(),
-            f"{OF_FORBIDDEN}n_open": forbidden.open.any(axis=1).sum(),
+            f"{OF_FORBIDDEN}n_open": forbidden.open[:, :-1].any(axis=1).sum(),
             f"{OF_FORBIDDEN}n_empty": (could & of_marks.answered & (of_marks.n_docs == 0)).sum(),
         }
     # Numbers of Python's own: numpy's are refused by JSON, to which all counts go.

@@ -108,18 +108,18 @@ class Relevance:
 class ForbiddenMarks:
     """Which of d retrieved documents must not come, for q questions and s kinds of reasons.
 
+    Behind the columns of kinds stands one of older versions above which none of those that succeed
+    them stands: these forbid nothing by themselves.
+
     Attributes:
         kinds: (s) what forbids, by name, sorted.
-        mark: (d, s) 1 of a document that must not come, 0 of one that may, -1 where that is not
+        mark: (d, s + 1) 1 of a document that must not come, 0 of one that may, -1 where that is not
             known; all lists one after the other, in the table's order.
-        could: (q, s) whether a document could be forbidden for that reason: an item of it is
-            listed, or a rule of it has a value on the question's side.
-        open: (q, s) whether it is not known whatever the documents say: an item can match nothing,
-            or nothing was answered.
-        stale: (d) 1 of an older version above which none of those that succeed it stands, 0 of any
-            other document, -1 where that is not known.
-        versions: (q) whether a question names or meets an older version.
-        stale_open: (q) whether that is not known whatever the documents say.
+        could: (q, s + 1) whether a document could be forbidden for that reason: an item of it is
+            listed, or a rule of it has a value on the question's side; and whether the question
+            names or meets an older version.
+        open: (q, s + 1) whether it is not known whatever the documents say: an item can match
+            nothing, or nothing was answered.
         names: of each document marked 1 its id, or without one the beginning of its text.
     """
 
@@ -127,9 +127,6 @@ class ForbiddenMarks:
     mark: NDArray[np.int8]
     could: Bools
     open: Bools
-    stale: NDArray[np.int8]
-    versions: Bools
-    stale_open: Bools
     names: Mapping[int, str] = field(default_factory=dict)
 
     def probes(self, table: MatchTable) -> Bools:
@@ -139,7 +136,7 @@ class ForbiddenMarks:
         """
         may_be_gold = table.gold_query[~(table.grade <= 0)]  # also where no grade is known
         has_gold = np.bincount(may_be_gold, minlength=table.n_queries) > 0
-        is_probe: Bools = self.could.any(axis=1) & ~has_gold & ~table.unanswerable
+        is_probe: Bools = self.could[:, :-1].any(axis=1) & ~has_gold & ~table.unanswerable
         return is_probe
 
     def first(self, n_docs: Ints, depths: Ints) -> ForbiddenMarks:
@@ -148,7 +145,7 @@ class ForbiddenMarks:
         within = rank < np.repeat(depths, n_docs)
         place = np.cumsum(within) - 1
         names = {int(place[doc]): name for doc, name in self.names.items() if within[doc]}
-        return replace(self, mark=self.mark[within], stale=self.stale[within], names=names)
+        return replace(self, mark=self.mark[within], names=names)
 
 
 @dataclass(frozen=True)

@@ -48,15 +48,11 @@ def _marks_of(evidence: Evidence, spec: MetricSpec) -> tuple[Ints, Ints, Bools, 
     check_kinds(spec, () if marks is None else marks.kinds)
     if marks is None:
         raise UsageError("no versions of documents are known", field=f"metric {spec}")
-    if spec.metric == STALE_FIRST:
-        columns: tuple[Any, ...] = marks.stale, marks.versions, marks.stale_open
-        # A kind alone, as a column: from here on both are read in one way.
-        mark, could, is_open = (column[:, None] for column in columns)
-    else:
-        kinds = np.array([kind in (None, name) for name in marks.kinds], bool)
-        mark, could, is_open = (
-            column[:, kinds] for column in (marks.mark, marks.could, marks.open)
-        )
+    is_stale = spec.metric == STALE_FIRST
+    kinds = [not is_stale and kind in (None, name) for name in marks.kinds]
+    places = np.array([*kinds, is_stale], bool)
+    columns: tuple[Any, ...] = marks.mark, marks.could, marks.open
+    mark, could, is_open = (column[:, places] for column in columns)
     docs, perhaps = (is_so.any(axis=1).nonzero()[0] for is_so in (mark > 0, mark < 0))
     # What a question lacks for one kind leaves its documents open, whatever else it could leak.
     return docs, perhaps, could.any(axis=1), (is_open & could).any(axis=1)

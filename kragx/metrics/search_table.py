@@ -443,18 +443,7 @@ class SearchView:
     @cached_property
     def _steps(self) -> tuple[Ints, Ints]:
         """(n) the step of each search, as a place among all steps, and (s) each one's first."""
-        query, step = self.searches.query, self.searches.step
-        begins = (np.diff(query, prepend=-1) != 0) | (np.diff(step, prepend=-1) != 0)
-        return np.cumsum(begins) - 1, np.flatnonzero(begins)
-
-    @cached_property
-    def _lanes(self) -> tuple[Ints, Ints]:
-        """(n) the lane of each search as a number, and (l) the step of each lane as a place."""
-        of_search, lane = self._steps[0], self.searches.lane
-        # Step and lane as one number, so that one sort tells all lanes apart.
-        width = int(lane.max(initial=0)) + 1
-        lanes, number = np.unique(of_search * width + lane, return_inverse=True)
-        return number.astype(np.int64), lanes // width
+        return _stretches(self.searches.query, self.searches.step)
 
     def step_costs(self, cost: Cost) -> Floats:
         """(s) what each step takes; NaN where one of its searches does not say.
@@ -462,9 +451,11 @@ class SearchView:
         Tokens are those of its searches, seconds those of its slowest lane; of searches one that
         was tried again counts once.
         """
-        (of_search, first), (number, step_of_lane) = self._steps, self._lanes
+        of_search, first = self._steps
         if cost == "tokens":
             return _sums(of_search, self.searches.tokens, len(first))
+        number, first_of_lane = _stretches(of_search, self.searches.lane)
+        step_of_lane = of_search[first_of_lane]
         if cost == "searches":
             return _sums(step_of_lane, np.ones(len(step_of_lane)), len(first))
         slowest = np.zeros(len(first))
@@ -487,6 +478,12 @@ class SearchView:
     def of_queries(self, queries: Any) -> Ints:
         """(q) how often each question stands among some."""
         return np.bincount(queries, minlength=self.n_queries)
+
+
+def _stretches(*columns: Ints) -> tuple[Ints, Ints]:
+    """(n) the stretch of equal rows in which each stands, as a number, and where each begins."""
+    begins = np.logical_or.reduce([np.diff(column, prepend=-1) != 0 for column in columns])
+    return np.cumsum(begins) - 1, np.flatnonzero(begins)
 
 
 def _sums(places: Ints, values: Floats, n: int) -> Floats:

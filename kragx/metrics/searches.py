@@ -5,6 +5,7 @@ known of a question's searches it has no value. Who failed found nothing.
 """
 
 from collections.abc import Callable, Mapping
+from math import isinf
 
 import numpy as np
 
@@ -40,12 +41,13 @@ def _first_search(view: SearchView, spec: MetricSpec) -> Floats:
     return np.where((view.n_gold > 0) & view.is_known(), values, np.nan)
 
 
-def _median_step(values: Floats, counts: Mapping[str, int]) -> str:
-    """The step by which half of the questions have what they need."""
-    if not len(values):
+def _median_step(values: Floats, weights: Floats | None, counts: Mapping[str, int]) -> str:
+    """The step by which half of the asks have what they need."""
+    with np.errstate(divide="ignore"):  # what never comes has a step beyond all others
+        step = percentile(50)(1 / values, weights)
+    if step is None:
         return ""
-    value = np.sort(values)[len(values) // 2]  # the step of a lesser value comes later
-    return message("median: step {n:.3g}", n=1 / value) if value else message("median: never")
+    return message("median: never") if isinf(step) else message("median: step {n:.3g}", n=step)
 
 
 EVIDENCE_RECALL = Metric(
@@ -80,7 +82,7 @@ FIRST_SEARCH = Metric(
 )
 
 
-def _in_vain(values: Floats, counts: Mapping[str, int]) -> str:
+def _in_vain(values: Floats, weights: Floats | None, counts: Mapping[str, int]) -> str:
     return message("in vain: {n}", n=n) if (n := counts.get("n_in_vain", 0)) else ""
 
 

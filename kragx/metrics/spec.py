@@ -144,7 +144,7 @@ class Metric:
             than that limit. What is not known widens the latter two.
         counts: of how many questions something is so, in an evaluation or a part of it; of
             `from_searches` in what each search brought.
-        aside: what stands beside its mean for people, from the values of the queries that have one
+        aside: what stands beside its mean for people, from the values of the queries, their weights
             and the counts; empty for nothing.
         rises_with_matches: whether it never falls when more pairs match, so that what is not known
             has its extremes where all of it matches, or nothing does; a function if it depends on
@@ -184,7 +184,7 @@ class Metric:
     extremes: Callable[[Evidence, MetricSpec], tuple[Floats, Floats]] | None = None
     interval: Kind = "score"
     counts: Callable[[Any, MetricSpec], Mapping[str, int]] | None = None
-    aside: Callable[[Floats, Mapping[str, int]], str] | None = None
+    aside: Callable[[Floats, Floats | None, Mapping[str, int]], str] | None = None
     rises_with_matches: bool | Callable[[MetricSpec], bool] = False
     rises_with_gold: bool | Callable[[MetricSpec], bool] = False
     may_be_undefined: bool = False

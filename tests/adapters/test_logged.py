@@ -106,9 +106,11 @@ RUNS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("form", ["jsonl", "runs", "texts", "parquet"])
+@pytest.mark.parametrize("form", ["jsonl", "run_id", "runs", "texts", "parquet"])
 def test_langsmith(tmp_path, form):
-    """Runs a line, as the API gives them, and with texts of JSON, as bulk exports are Parquet."""
+    """Runs a line, as the API gives them, with `run_id` for `id`, as LangSmith's own script writes
+    them, and with texts of JSON, as bulk exports are Parquet.
+    """
     path = tmp_path / "runs.json"
     if form == "runs":
         path.write_text(json.dumps({"runs": RUNS}))
@@ -118,6 +120,9 @@ def test_langsmith(tmp_path, form):
             {k: json.dumps(v) if is_text and isinstance(v, dict) else v for k, v in run.items()}
             for run in RUNS
         ]
+        if form == "run_id":
+            rows = [{"run_id" if k == "id" else k: v for k, v in row.items()} for row in rows]
+            rows[0] |= {"extra": None, "custom_metadata": rows[0]["extra"]["metadata"]}
         path = _lines(tmp_path / "runs.jsonl", *rows)
     if form == "parquet":
         pa = pytest.importorskip("pyarrow")
@@ -129,6 +134,13 @@ def test_langsmith(tmp_path, form):
     assert (question.text, question.answer, question.session) == ("Where?", "Here.", "th1")
     assert (question.time, question.thumbs) == (1769851801, 1)
     assert [doc.text for doc in question.retrieved] == ["Here"]
+
+
+@pytest.mark.parametrize("record", [{**TRACE, "scores": 5}, {**RUNS[0], "parent_run_ids": 5}])
+def test_fields_that_hold_something_else(tmp_path, record):
+    """What is no list says nothing, and the question is read."""
+    (question,) = _asked(_lines(tmp_path / "t.jsonl", record))
+    assert question.text == "Where?"
 
 
 def test_silent(tmp_path):
@@ -183,6 +195,35 @@ def test_opentelemetry(tmp_path):
     assert (question.time, [doc.id for doc in question.retrieved]) == (1769851800, ["d2"])
     (question,) = _asked(_lines(tmp_path / "t.jsonl", _otlp(*TURN[:2])))
     assert [doc.id for doc in question.retrieved] == ["d1", "d2"]
+
+
+def test_opentelemetry_messages(tmp_path):
+    """By the convention of generative AI the question and the answer are parts of messages; what an
+    agent looks for is no question of its user.
+    """
+    asked = [{"role": "user", "parts": [{"type": "text", "content": "Where?"}]}]
+    answered = [{"role": "assistant", "parts": [{"type": "text", "content": "Here."}]}]
+    agent = _span("invoke_agent a", "1" * 16, "", 0, **{
+        "gen_ai.operation.name": "invoke_agent", "gen_ai.input.messages": json.dumps(asked),
+        "gen_ai.output.messages": json.dumps(answered), "gen_ai.conversation.id": "c1",
+    })  # fmt: skip
+    search = _span("retrieval d", "2" * 16, "1" * 16, 1, **{
+        "gen_ai.operation.name": "retrieval", "gen_ai.retrieval.query.text": "place of it",
+        "gen_ai.retrieval.documents": json.dumps([{"id": "d1", "score": 0.5}])})  # fmt: skip
+    (question,) = _asked(_lines(tmp_path / "t.jsonl", _otlp(agent, search)))
+    assert (question.text, question.answer, question.session) == ("Where?", "Here.", "c1")
+    assert [doc.id for doc in question.retrieved] == ["d1"]
+
+
+def test_asked_once(tmp_path):
+    """A retriever and a model that stand in nothing that says the question are one ask of it."""
+    said = json.dumps([{"role": "user", "content": "Context: A. Question: where?"}])
+    model = _span("chat", "4" * 16, "", 3, **{
+        "openinference.span.kind": "LLM", "input.value": said})  # fmt: skip
+    (question,) = _asked(_lines(tmp_path / "t.jsonl", _otlp(TURN[1], model)))
+    assert (question.text, [doc.id for doc in question.retrieved]) == ("where", ["d1", "d2"])
+    (question,) = _asked(_lines(tmp_path / "t.jsonl", _otlp(model)))
+    assert question.text == "Context: A. Question: where?"
 
 
 def test_opentelemetry_broken(tmp_path):

@@ -331,10 +331,21 @@ WEB = [
                 tool_calls=[{"id": "2", "name": "sum", "args": {}}],
             )
         ],
+        [
+            assistant(
+                parts=[
+                    {"type": "tool_call", "id": "1", "name": "web", "arguments": {"query": "x"}}
+                ],
+            ),
+            {
+                "role": "tool",
+                "parts": [{"type": "tool_call_response", "id": "1", "response": FOUND}],
+            },
+        ],
     ],
 )
 def test_kinds_of_calls(messages: list[dict[str, Any]]) -> None:
-    """No call is lost: those to MCP by the API, custom tools, the API's own."""
+    """No call is lost: those to MCP by the API, custom tools, the API's own, OpenTelemetry's."""
     run = read_messages([[user("When does it open?"), *messages]], GOLD, tools=["web"])
     assert brief(run["q1"]) == [(1, "x", ["a"])]
 

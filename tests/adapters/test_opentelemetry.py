@@ -286,3 +286,10 @@ def test_a_langchain_retriever_that_was_traced(tmp_path):
     assert [doc.text for doc in run["q1"].documents] == ["x", "gold one"]
     assert dict(run["q1"].documents[1].metadata) == {"page": 3}
     assert "no index" in run.failures["q2"]
+
+
+def test_an_attribute_without_a_name(traces):
+    """An attribute whose key is no text is one that nobody asks for."""
+    named = span("첫 질문은?", ["gold one"])
+    named["attributes"].append({"key": None, "value": {"intValue": "1"}})
+    assert read_traces(traces([named]), GOLD)["bm25"]["q1"].documents[0].text == "gold one"

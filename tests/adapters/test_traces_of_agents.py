@@ -171,12 +171,25 @@ def test_a_tool_whose_answer_is_a_message(read: Callable[..., dict[str, Run]]) -
     assert [entry[-1] for entry in brief(read(spans)["assistant"]["q1"])] == ["a", "a", "a"]
 
 
-def test_what_one_message_called_for(read: Callable[..., dict[str, Run]]) -> None:
-    """Calls of one message are one step, though one ended before the next began."""
-    ids = {
+CALLS = {
+    "openinference": {
         f"llm__output_messages__0__message__tool_calls__{i}__tool_call__id": name
         for i, name in enumerate("pq")
-    }
+    },
+    "generative AI": {
+        "gen_ai__output__messages": [
+            {"role": "assistant", "parts": [{"type": "tool_call", "id": name, "name": "search"}]}
+            for name in "pq"
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize("ids", CALLS.values(), ids=CALLS)
+def test_what_one_message_called_for(
+    read: Callable[..., dict[str, Run]], ids: dict[str, Any]
+) -> None:
+    """Calls of one message are one step, though one ended before the next began."""
     spans = [
         span("assistant", "CHAIN", 0, 9, **ASKED),
         span("plan", "LLM", 0, 1, "assistant 0", **ids),
@@ -192,10 +205,19 @@ def test_what_one_message_called_for(read: Callable[..., dict[str, Run]]) -> Non
     ]
 
 
-def test_generative_ai(read: Callable[..., dict[str, Run]]) -> None:
-    """The semantic conventions of generative AI: an agent, a tool that it executes, its tokens."""
+MESSAGES = [
+    {"role": "system", "parts": [{"type": "text", "content": "Search."}]},
+    {"role": "user", "parts": [{"type": "text", "content": "When does it open?"}]},
+]
+
+
+@pytest.mark.parametrize("asked", [ASKED, {"gen_ai__input__messages": MESSAGES}])
+def test_generative_ai(read: Callable[..., dict[str, Run]], asked: dict[str, Any]) -> None:
+    """The semantic conventions of generative AI: an agent, whose question is a text or in the parts
+    of messages, a tool that it executes, its tokens.
+    """
     spans = [
-        span("invoke_agent", "", 0, 9, gen_ai__operation__name="invoke_agent", **ASKED),
+        span("invoke_agent", "", 0, 9, gen_ai__operation__name="invoke_agent", **asked),
         span(
             "execute_tool search",
             "",

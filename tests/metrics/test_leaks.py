@@ -57,16 +57,15 @@ def evidence(*questions: Marked, kinds=KINDS):
     marks = ForbiddenMarks(
         kinds=kinds,
         mark=np.array(
-            [mark for own, n in zip(questions, n_docs) for mark in (own.marks or [(0, 0)] * n)],
+            [
+                (*mark, stale)
+                for own, n in zip(questions, n_docs)
+                for mark, stale in zip(own.marks or [(0, 0)] * n, own.stale or [0] * n)
+            ],
             np.int8,
-        ).reshape(-1, len(KINDS)),
-        could=np.array([own.could for own in questions], bool),
-        open=np.array([own.open for own in questions], bool),
-        stale=np.array(
-            [mark for own, n in zip(questions, n_docs) for mark in (own.stale or [0] * n)], np.int8
-        ),
-        versions=np.array([own.versions for own in questions], bool),
-        stale_open=np.array([own.stale_open for own in questions], bool),
+        ).reshape(-1, len(KINDS) + 1),
+        could=np.array([(*own.could, own.versions) for own in questions], bool),
+        open=np.array([(*own.open, own.stale_open) for own in questions], bool),
     )
     return SimpleNamespace(table=matches, forbidden=marks, lists=(), relevance=None, searches=None)
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from kragx.adapters.opentelemetry.span import TraceSpan, first_of, spans_in
+from kragx.adapters.opentelemetry.span import TraceSpan, spans_in
 from kragx.data import Retrieved, Run, read_dataset
 from kragx.evaluation.calls.call import Call, searches_made, stages_of
-from kragx.evaluation.calls.logs import KnownQuestions, Place, warn_of
-from kragx.evaluation.calls.messages import as_json, tool_message
+from kragx.evaluation.calls.logs import KnownQuestions, Place, first_of, warn_of
+from kragx.evaluation.calls.messages import ToolCall, as_json, events_of, tool_message
 from kragx.ground.errors import DataError, shorten
 from kragx.ground.printing import message
 
@@ -98,7 +100,6 @@ class _Turn:
     Attributes:
         name: of the run that it belongs to.
         query_id: the question's.
-        trace: in which it stands.
         root: the outermost span that says the question; None where only searches do.
         is_agents: whether an agent searched.
         searches: the calls of tools and retrievers that stand within no other.
@@ -107,7 +108,6 @@ class _Turn:
 
     name: str
     query_id: str
-    trace: str
     root: TraceSpan | None
     is_agents: bool = False
     searches: list[Call] = field(default_factory=list)
@@ -133,6 +133,17 @@ def _answer(turn: _Turn) -> Retrieved:
         error = errors[-1] if errors and None not in errors else None
         seconds = None if None in times else sum(times)
     return Retrieved(seconds=seconds, error=error, searches=searches, has_list=False)
+
+
+def _called_for(attributes: Mapping[str, Any]) -> Iterator[str]:
+    """The ids of the calls that a model's message asks for."""
+    for name, value in attributes.items():
+        if _CALLED_FOR.fullmatch(name):
+            yield str(value)
+    with suppress(DataError, TypeError):  # of whatever stands there instead
+        for entry in as_json(attributes.get("gen_ai.output.messages")) or ():
+            calls = (event for event in events_of(entry) if isinstance(event, ToolCall))
+            yield from (call.call_id for call in calls)
 
 
 def _around(span: Call) -> list[TraceSpan]:
@@ -184,9 +195,8 @@ class _Traces:
             # Broken links may go round in a circle.
             if above is not None and above is not span and span not in above.around:
                 span.above = above
-            for name, value in span.attributes.items():
-                if _CALLED_FOR.fullmatch(name):
-                    messages[trace, str(value)] = span.at
+            for call_id in _called_for(span.attributes):
+                messages[trace, call_id] = span.at
             if span.kind == "tool":
                 wording = tool_message(as_json(span.attributes.get("output.value")))
                 call_id = first_of(span.attributes, _CALL_IDS) or (wording or ("",))[0]
@@ -217,7 +227,7 @@ class _Traces:
             if turn is None:
                 unknown.append(span.query or "")
                 continue
-            place = turn.root.at if turn.root else turn.trace
+            place = turn.root.at if turn.root else span.at[0]
             turn = turns.setdefault((turn.name, turn.query_id, place), turn)
             turn.searches.append(span)
             turn.calls += within[span]
@@ -240,7 +250,7 @@ class _Traces:
         root = next((o for o in reversed(outer) if self._query_ids.get(o) == query_id), None)
         outermost = root or (outer[-1] if outer else span)
         name = outermost.span_name if is_agents else span.span_name
-        return _Turn(name, query_id, trace, root, is_agents)
+        return _Turn(name, query_id, root, is_agents)
 
     def _asked_around(self, outer: Sequence[TraceSpan], is_agents: bool) -> str | None:
         """The question of what stands within some spans, the innermost of which comes first."""
@@ -265,4 +275,4 @@ class _Traces:
             outer = _around(span)
             is_outermost = all(self._query_ids.get(place) != query_id for place in outer)
             if is_outermost and self._asked_around([span, *outer], True) == query_id:
-                yield _Turn(span.span_name, query_id, span.at[0], span, True)
+                yield _Turn(span.span_name, query_id, span, True)

@@ -14,16 +14,8 @@ from typing import Any
 
 from kragx.data import Doc, SurrogateRepair, as_docs
 from kragx.data.formats.jsonl import foreign_json, open_bytes
-from kragx.data.gold import Turn
 from kragx.evaluation.calls.call import Call, Kind
-from kragx.evaluation.calls.logs import (
-    LoggedQuestion,
-    LoggedSpan,
-    Place,
-    answer_in,
-    asked_in,
-    records,
-)
+from kragx.evaluation.calls.logs import LoggedSpan, Place, asked_in, first_of, records
 from kragx.evaluation.calls.messages import (
     as_json,
     documents_in,
@@ -34,7 +26,8 @@ from kragx.evaluation.calls.messages import (
 from kragx.ground.errors import DataError, inside, shorten
 
 _FIELDS = {"content": "text", "id": "id", "score": "score", "metadata": "metadata"}
-_QUESTION = ("gen_ai.retrieval.query.text", "input.value")
+_MESSAGES = ("input.value", "gen_ai.input.messages")
+_QUESTION = ("gen_ai.retrieval.query.text", *_MESSAGES)
 _KINDS: dict[str, Kind] = {"RETRIEVER": "retriever", "TOOL": "tool", "LLM": "model"}
 _LABELS = {*_KINDS, "RERANKER", "AGENT"}
 _OPERATIONS = {
@@ -53,7 +46,6 @@ _TOKENS = (
 
 _SESSIONS = ("session.id", "gen_ai.conversation.id", "thread.id")
 _ANSWERS = ("output.value", "gen_ai.output.messages")
-_MESSAGES = ("input.value", "gen_ai.input.messages")
 
 Identity = tuple[str | None, str | None]
 """The id and text of a document."""
@@ -79,11 +71,6 @@ class TraceSpan(Call):
     texts: tuple[str, ...] = ()
 
 
-def first_of(attributes: Mapping[str, Any], names: Iterable[str]) -> Any:
-    """The first of some attributes that says something; None if none does."""
-    return next(filter(None, map(attributes.get, names)), None)
-
-
 def _span(
     record: Mapping[str, Any], otherwise: str, docs_by_identity: dict[Identity, Doc]
 ) -> TraceSpan:
@@ -103,7 +90,7 @@ def _span(
         return tuple(docs_by_identity.setdefault((doc.id, doc.text), doc) for doc in docs)
 
     attributes = {
-        attribute["key"]: attribute_value(attribute.get("value"))
+        str(attribute["key"]): attribute_value(attribute.get("value"))
         for attribute in record.get("attributes", ())
     }
     label = str(attributes.get("openinference.span.kind", "")).upper()
@@ -327,25 +314,17 @@ def logged_spans(path: str | Path) -> Iterator[LoggedSpan]:
         DataError: the file is none; a span lacks a document or lost some.
     """
     for span in spans_in(path):
-        attributes, gives = span.attributes, span.kind == "retriever" or span.label == "RERANKER"
-        question = next(filter(None, (asked_in(attributes.get(name)) for name in _MESSAGES)), None)
-        if span.texts and (question is None or span.kind == "retriever"):
-            question = span.texts[-1], tuple(Turn("user", text) for text in span.texts[:-1])
-        session = first_of(attributes, _SESSIONS)
-        answers = (answer_in(attributes.get(name)) for name in _ANSWERS)
+        is_retriever, attributes = span.kind == "retriever", span.attributes
+        # What a tool gets is no question of a user's.
+        questions = _QUESTION if is_retriever else () if span.kind == "tool" else _MESSAGES
         yield LoggedSpan(
+            attributes,
             span.at,
-            span.outer if span.outer[1] else None,
-            None
-            if question is None or span.kind == "tool"
-            else LoggedQuestion(
-                *question,
-                span.started / 1e9 or None,
-                answer=next(filter(None, answers), None),
-                session=None if session is None else str(session),
-                record=attributes,
-            ),
-            span.documents if gives else None,
-            is_last=span.label == "RERANKER",
-            started=span.started,
+            span.outer[1] or None,
+            kind=span.label.lower(),
+            time=span.started or None,
+            given=first_of(attributes, questions),
+            gave=first_of(attributes, _ANSWERS),
+            session=first_of(attributes, _SESSIONS),
+            documents=span.documents if is_retriever or span.label == "RERANKER" else None,
         )

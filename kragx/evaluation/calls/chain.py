@@ -96,12 +96,10 @@ class ChainTrace(BaseCallbackHandler):
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
         """A tool has ended."""
-        update = getattr(output, "update", None)
-        messages = update.get("messages") if isinstance(update, Mapping) else None
-        entries = messages if isinstance(messages, (list, tuple)) else ()
-        answers = [entry for entry in entries if getattr(entry, "type", None) == "tool"]
-        if len(answers) == 1:  # it answers with a command to LangGraph, which has the message
-            (output,) = answers
+        match getattr(output, "update", None):
+            case {"messages": [*messages]}:  # of a command to LangGraph
+                answers = [entry for entry in messages if getattr(entry, "type", None) == "tool"]
+                output = answers[0] if len(answers) == 1 else output
         content = getattr(output, "content", output)
         if getattr(output, "status", None) == "error":  # it hands its errors on as words
             self._end(run_id, error=str(content).strip() or UNTOLD)
@@ -111,30 +109,17 @@ class ChainTrace(BaseCallbackHandler):
 
     def on_llm_end(self, response: Any, *, run_id: UUID, **_: Any) -> None:
         """A model has ended; what it calls for at once, it calls side by side."""
-        messages = [getattr(choice, "message", None) for choice in response.generations[0][:1]]
-        calls = [
-            call for message in messages for call in getattr(message, "tool_calls", None) or ()
-        ]
+        message = getattr(next(iter(response.generations[0]), None), "message", None)
+        calls = getattr(message, "tool_calls", None) or ()
         self._messages |= {call.get("id"): run_id for call in calls}
-        usage = [getattr(message, "usage_metadata", None) or {} for message in messages]
-        tokens = [count["total_tokens"] for count in usage if "total_tokens" in count]
-        self._end(run_id, tokens=sum(tokens) if tokens else None)
+        usage = getattr(message, "usage_metadata", None) or {}
+        self._end(run_id, tokens=usage.get("total_tokens"))
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """A step has failed."""
+        """A step, retriever, tool or model has failed."""
         self._end(run_id, error=reason_of(error))
 
-    def on_retriever_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """A retriever has failed."""
-        self._end(run_id, error=reason_of(error))
-
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """A tool has failed."""
-        self._end(run_id, error=reason_of(error))
-
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """A model has failed."""
-        self._end(run_id, error=reason_of(error))
+    on_retriever_error = on_tool_error = on_llm_error = on_chain_error
 
     def _begin(self, kind: Kind, serialized: Any, run: Mapping[str, Any], **fields: Any) -> None:
         name = run.get("name") or (serialized or {}).get("name") or "step"

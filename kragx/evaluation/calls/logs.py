@@ -16,12 +16,13 @@ from kragx.data.gold import Turn
 from kragx.data.problems import DataWarning
 from kragx.data.searches import distinct_by_identity
 from kragx.data.text import read_number
-from kragx.evaluation.answers import steps_of, value_at
+from kragx.evaluation.answers import value_at
 from kragx.evaluation.calls.messages import (
     as_json,
     documents_in,
     documents_of_tool,
     json_of,
+    messages_in,
     turns_of,
 )
 from kragx.ground.caller_warnings import warn
@@ -100,9 +101,6 @@ class LogReader:
         tools: the names of those that search; None for all.
         query_id: the path to a question's id.
         take: takes the documents out of what a tool answered; None for where they usually are.
-
-    Raises:
-        UsageError: `query_id` is no path.
     """
 
     gold: GoldDataset
@@ -110,17 +108,12 @@ class LogReader:
     query_id: str | None
     take: Callable[[Any], Any] | None
 
-    def __post_init__(self) -> None:
-        if self.query_id is not None:
-            # For its errors alone: a wrong path is said before the log is opened.
-            steps_of(self.query_id)
-
     def reads(self, tool: str) -> bool:
         """Whether a tool is one that searches."""
         return self.tools is None or tool in self.tools
 
     def id_in(self, record: object) -> str | None:
-        """The question's id in a record; None where it has none."""
+        """The question's id in a record, None where it has none; a `UsageError` for no path."""
         try:
             return None if self.query_id is None else str(value_at(self.query_id, record))
         except DataError:
@@ -169,6 +162,11 @@ def records(log: str | Path | Iterable[object], name: str) -> Iterator[tuple[str
                     raise DataError("not JSON: {error}", path=place, error=error) from None
 
 
+def first_of(record: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """What stands under the first of some names under which something does; None for nothing."""
+    return next((record[name] for name in names if record.get(name) not in (None, "")), None)
+
+
 def warn_of(place: str, remarks: Iterable[tuple[int, str]]) -> None:
     """Warn of what is left out: each remark that is of any."""
     if parts := [text for n, text in remarks if n]:
@@ -203,77 +201,62 @@ class LoggedQuestion:
     record: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class LoggedSpan:
     """A piece of work of a trace, as tools that watch applications have it.
 
     Attributes:
-        place, around: where it is, and what it stands in.
+        record: all that the tool says.
+        place: where it is.
+        around: the id of what it stands in; None for none.
+        kind: ``retriever`` and ``reranker`` give documents; what others retrieved gives way to a
+            reranker's. ``llm`` and ``generation`` are models.
+        time: when it began, as logs write that.
+        given, gave: its input and output, as values or as texts of JSON.
+        session: the conversation that it is a part of; None for none.
+        documents: what it gave, by default those in `gave`; None of any other kind.
         question: what it was asked, if it says so.
-        documents: what it retrieved, if it is a retriever or reranker.
-        is_last: whether what it gave takes the place of what others retrieved, as a reranker's.
         started: when, in an order that all of a trace share.
     """
 
+    record: Mapping[str, Any]
     place: Place
-    around: Place | None
-    question: LoggedQuestion | None
+    around: object
+    kind: str
+    time: object
+    given: object
+    gave: object
+    session: object
     documents: tuple[Doc, ...] | None = None
-    is_last: bool = False
-    started: float = 0.0
+    question: LoggedQuestion | None = field(init=False, default=None)
+    started: float = field(init=False, default=0.0)
 
-    @classmethod
-    def of_record(
-        cls,
-        record: Mapping[str, Any],
-        place: Place,
-        around: object,
-        *,
-        kind: object,
-        time: object,
-        given: object,
-        gave: object,
-        session: object,
-    ) -> LoggedSpan:
-        """A record of a tool by what it was given and gave, as values or as texts of JSON.
-
-        Args:
-            record: all that the tool says.
-            place: where it is.
-            around: the id of what it stands in; None for none.
-            kind: ``retriever`` and ``reranker`` give documents.
-            time: when it began.
-            given: its input.
-            gave: its output.
-            session: the conversation that it is a part of; None for none.
-        """
-        started, question = moment(time), asked_in(given)
-        is_list = kind in ("retriever", "reranker") and gave is not None
-        return cls(
-            place,
-            None if around is None else (place[0], str(around)),
-            None
-            if question is None
-            else LoggedQuestion(
+    def __post_init__(self) -> None:
+        time = moment(self.time)
+        self.started = time or 0.0
+        if self.kind in ("retriever", "reranker") and self.documents is None:
+            self.documents = None if self.gave is None else documents_in(as_json(self.gave))
+        if (question := asked_in(self.given)) is not None:
+            self.question = LoggedQuestion(
                 *question,
-                started,
-                answer=answer_in(gave),
-                session=None if session is None else str(session),
-                record=record,
-            ),
-            documents_in(as_json(gave)) if is_list else None,
-            kind == "reranker",
-            started or 0.0,
-        )
+                time,
+                answer=answer_in(self.gave),
+                session=None if self.session is None else str(self.session),
+                record=self.record,
+            )
+
+
+_MODELS = ("llm", "generation")
+"""The kinds of language models, as tools call them."""
 
 
 def questions_of(
     spans: Iterable[LoggedSpan], thumbs: Mapping[Place, int]
-) -> Iterator[tuple[str, LoggedQuestion]]:
+) -> Iterator[LoggedQuestion]:
     """The questions of traces: those of the outermost spans that say one, with all found within.
 
-    Each comes with its trace.
-
+    What a model was asked is a question only where nothing else in its trace says one: else it
+    would be asked twice where a retriever and a model stand in nothing that says it.
     Of what several retrievers gave each document counts once, in the order in which it came; a
     reranker's list takes the place of what came before it.
 
@@ -282,29 +265,27 @@ def questions_of(
         thumbs: what people said, by the place of what they said it of; an empty id is the trace.
     """
     by_place = {span.place: span for span in spans}
-    within: dict[Place, list[LoggedSpan]] = defaultdict(list)
+    told = {s.place[0] for s in by_place.values() if s.question and s.kind not in _MODELS}
+    within: dict[LoggedSpan, list[LoggedSpan]] = defaultdict(list)
     for span in sorted(by_place.values(), key=lambda span: span.started):
-        outer = [span, *_around(span, by_place)]
-        asking = [place for place in outer if place.question is not None]
-        if asking:
+        outer = (span, *_around(span, by_place))
+        saying = (s for s in outer if s.kind not in _MODELS or s.place[0] not in told)
+        if asking := [s for s in saying if s.question]:
             # The outermost one: within it stand rewritten questions, of single steps.
-            within[asking[-1].place].append(span)
-    for place, inner in within.items():
-        question = by_place[place].question
-        assert question is not None
-        marks = [
-            thumbs[key] for key in ((place[0], ""), *(s.place for s in inner)) if key in thumbs
-        ]
-        documents = _documents(inner, by_place)
-        mark = min(marks) if marks else None
-        yield place[0], replace(question, retrieved=documents, thumbs=mark)
+            within[asking[-1]].append(span)
+    for asked, inner in within.items():
+        places = (asked.place[0], ""), *(span.place for span in inner)
+        mark = min((thumbs[place] for place in places if place in thumbs), default=None)
+        assert asked.question is not None  # as it is one that asks
+        yield replace(asked.question, retrieved=_documents(inner, by_place), thumbs=mark)
 
 
 def _around(span: LoggedSpan, by_place: Mapping[Place, LoggedSpan]) -> Iterator[LoggedSpan]:
     passed_places = {span.place}
     while span.around is not None:
         # Where the span around it was not logged it stands in the trace; links may go in a circle.
-        outer = by_place.get(span.around) or by_place.get((span.place[0], ""))
+        trace = span.place[0]
+        outer = by_place.get((trace, str(span.around))) or by_place.get((trace, ""))
         if outer is None or outer.place in passed_places:
             return
         passed_places.add(outer.place)
@@ -321,7 +302,7 @@ def _documents(
         inner = any(outer.documents is not None for outer in _around(span, by_place))
         if span.documents is None or inner:
             continue
-        documents = [] if documents is None or span.is_last else documents
+        documents = [] if documents is None or span.kind == "reranker" else documents
         documents += span.documents
     return None if documents is None else distinct_by_identity(documents)
 
@@ -358,11 +339,11 @@ def answer_in(value: object) -> str | None:
     value = as_json(value)
     if isinstance(value, str):
         return value if value.strip() else None
-    if isinstance(value, Mapping) and "role" not in value and "messages" not in value:
+    if isinstance(value, Mapping) and value.keys().isdisjoint(("role", "messages", "choices")):
         named = (answer_in(value[name]) for name in _ANSWERS if value.get(name))
         return next(filter(None, named), None)
-    messages = value.get("messages", [value]) if isinstance(value, Mapping) else value
-    answers = [turn.content for turn in turns_of(messages) if turn.role == "assistant"]
+    turns = turns_of(messages_in(value))
+    answers = [turn.content for turn in turns if turn.role == "assistant"]
     return answers[-1] if answers else None
 
 

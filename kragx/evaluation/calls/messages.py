@@ -38,7 +38,8 @@ other lists stand beside it."""
 
 _PLAIN = {"id", *TEXT_FIELDS, "score", "metadata"}
 _ROLES = {"human": "user", "ai": "assistant", "developer": "system", "model": "assistant"}
-_USES = ("tool_use", "server_tool_use", "mcp_tool_use")
+_USES = ("tool_use", "server_tool_use", "mcp_tool_use", "tool_call")
+_RESULTS = ("tool_result", "tool_call_response")
 _TEXTS = ("text", "input_text", "output_text")
 
 
@@ -110,17 +111,17 @@ def events_of(message: object) -> Iterator[Event]:
             yield ToolAnswer(str(fields.get("call_id")), fields.get("output"), _failure(fields))
         elif kind.endswith("_call"):
             yield from _item(kind, fields)
-        elif fields.get("role") == "tool":
-            call_id, content = str(fields.get("tool_call_id")), fields.get("content")
-            yield ToolAnswer(call_id, content, _failure(fields), fields.get("artifact"))
         elif fields.get("role") == "assistant":
             yield from _of_assistant(fields)
-        elif fields.get("role") == "user":
-            blocks = [*_blocks(fields.get("content"))]
-            answers = [block for block in blocks if block.get("type") == "tool_result"]
+        elif fields.get("role") in ("tool", "user"):
+            content = fields.get("content")
+            answers = [block for block in _blocks(content) if block.get("type") in _RESULTS]
             yield from map(_result, answers)
-            if text := _text(blocks):
+            if fields["role"] == "user" and (text := _text(content)):
                 yield UserWords(text, bool(answers))
+            elif fields["role"] == "tool" and not answers:
+                call_id, artifact = str(fields.get("tool_call_id")), fields.get("artifact")
+                yield ToolAnswer(call_id, content, _failure(fields), artifact)
     except (AttributeError, TypeError, ValueError):
         raise DataError(
             "not a message as an API has it: {fields}",
@@ -149,7 +150,9 @@ def _fields(message: object) -> Mapping[str, Any]:
         )
     # Its type was its role then, and must not be taken for that of an item of Responses.
     is_role = "role" not in fields and (role in _ROLES or role in ("tool", "system", "user"))
-    return {**fields, "role": _ROLES.get(role, role), **({"type": None} if is_role else {})}
+    content = fields.get("content", fields.get("parts"))  # as OpenTelemetry calls it
+    fields = {**fields, "role": _ROLES.get(role, role), "content": content}
+    return {**fields, "type": None} if is_role else fields
 
 
 def _of_assistant(fields: Mapping[str, Any]) -> Iterator[Event]:
@@ -158,16 +161,14 @@ def _of_assistant(fields: Mapping[str, Any]) -> Iterator[Event]:
     for call in fields.get("tool_calls") or ():
         # Of a function or a tool of the user's own as OpenAI has it, or as LangChain has it.
         inner = call.get("function") or call.get("custom") or {}
-        arguments = (inner.get("arguments"), inner.get("input"), call.get("args"))
-        words = words_of(next((value for value in arguments if value is not None), None))
-        yield ToolCall(str(call.get("id")), str(inner.get("name") or call.get("name")), words)
+        yield _called({**call, **inner, "id": call.get("id")})
         call_ids.add(str(call.get("id")))
     for block in _blocks(fields.get("content")):
         kind = str(block.get("type"))
         if kind in _USES:
             # LangChain says what a tool was called with once more, as its model has it.
-            if (call_id := str(block.get("id"))) not in call_ids:
-                yield ToolCall(call_id, str(block.get("name")), words_of(block.get("input")))
+            if str(block.get("id")) not in call_ids:
+                yield _called(block)
         elif kind.endswith("_tool_result"):
             yield _result(block)
         else:
@@ -178,8 +179,17 @@ def _of_assistant(fields: Mapping[str, Any]) -> Iterator[Event]:
         yield Cited(tuple(dict.fromkeys(sources)))
 
 
+def _called(call: Mapping[str, Any]) -> ToolCall:
+    """What a tool is called with, as each API calls that."""
+    arguments = map(call.get, ("arguments", "input", "args"))
+    words = words_of(next((value for value in arguments if value is not None), None))
+    return ToolCall(str(call.get("id")), str(call.get("name")), words)
+
+
 def _result(block: Mapping[str, Any]) -> ToolAnswer:
     """What a tool answered; Anthropic's own say a page, output of code or an error otherwise."""
+    if block.get("type") == "tool_call_response":  # OpenTelemetry's
+        return ToolAnswer(str(block.get("id")), block.get("response", block.get("result")))
     answer, error = block.get("content"), None
     if block.get("is_error"):
         error = why_failed(answer)
@@ -237,7 +247,19 @@ def _blocks(content: object) -> Iterator[Mapping[str, Any]]:
 
 
 def _text(content: object) -> str:
-    return "".join(str(b.get("text") or "") for b in _blocks(content) if b.get("type") in _TEXTS)
+    texts = (block for block in _blocks(content) if block.get("type") in _TEXTS)
+    # OpenTelemetry has the text of a block under `content`.
+    return "".join(str(block.get("text") or block.get("content") or "") for block in texts)
+
+
+def messages_in(value: object) -> Sequence[object]:
+    """The messages of a chat, or of what an API answered."""
+    match plain(value):
+        case [*messages] | {"messages": [*messages]} | {"output": [*messages]}:
+            return messages
+        case {"choices": [{"message": message}, *_]} | ({"role": _} as message):
+            return [message]
+    return ()
 
 
 def turns_of(messages: object) -> tuple[Turn, ...]:

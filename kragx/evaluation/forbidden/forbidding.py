@@ -20,9 +20,9 @@ from kragx.evaluation.forbidden.marking import (
     ItemMatches,
     MarkedDocuments,
     Place,
-    Ruled,
     doc_ids,
     matched_items,
+    ruled,
     versions_of,
 )
 from kragx.ground.caller_warnings import warn
@@ -123,13 +123,12 @@ class PartMarks(ForbiddenMarks):
     """The marks of some questions, as if some retrieved id were one that is named.
 
     Attributes:
-        open_apart, stale_open_apart: the same as `open` and `stale_open` as if none were, so that
-            what is forbidden by id alone can match nothing.
+        open_apart: the same as `open` as if none were, so that what is forbidden by id alone can
+            match nothing.
         beyond: what only all questions together can tell.
     """
 
     open_apart: Bools
-    stale_open_apart: Bools
     beyond: Beyond
 
     def resolved(self) -> ForbiddenMarks:
@@ -139,9 +138,7 @@ class PartMarks(ForbiddenMarks):
             DataError: documents take each other's place in a circle.
         """
         check_cycle(self.beyond.newer)
-        if not self.beyond.are_apart:
-            return self
-        return replace(self, open=self.open_apart, stale_open=self.stale_open_apart)
+        return replace(self, open=self.open_apart) if self.beyond.are_apart else self
 
 
 def joined(parts: Sequence[PartMarks]) -> PartMarks:
@@ -150,14 +147,12 @@ def joined(parts: Sequence[PartMarks]) -> PartMarks:
     for part in parts:
         beyond.merge(part.beyond)
     wide = [widened(part, beyond.kinds) for part in parts]
-    firsts = np.cumsum([0, *(len(part.stale) for part in wide)]).tolist()
+    firsts = np.cumsum([0, *(len(part.mark) for part in wide)]).tolist()
     names = {
         first + row: name for first, part in zip(firsts, wide) for row, name in part.names.items()
     }
-    of_questions = ("stale", "versions", "stale_open", "stale_open_apart")
     columns: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in wide])
-        for name in (*_OF_KINDS, *of_questions)
+        name: np.concatenate([getattr(part, name) for part in wide]) for name in _OF_KINDS
     }
     return replace(wide[0], **columns, names=names, beyond=beyond)
 
@@ -168,11 +163,11 @@ _OF_KINDS = ("mark", "could", "open", "open_apart")
 def widened(marks: PartMarks, kinds: Iterable[str]) -> PartMarks:
     """The same with columns of more kinds, as what is not here may be forbidden elsewhere."""
     every = tuple(sorted({*marks.kinds, *kinds}))
-    places = [every.index(kind) for kind in marks.kinds]
+    places = [*map(every.index, marks.kinds), -1]
     wide: dict[str, Any] = {}
     for name in _OF_KINDS:
         values = getattr(marks, name)
-        wide[name] = np.zeros((len(values), len(every)), values.dtype)
+        wide[name] = np.zeros((len(values), len(every) + 1), values.dtype)
         wide[name][:, places] = values
     return replace(marks, kinds=every, **wide)
 
@@ -222,43 +217,42 @@ class Forbidding:
         whys = [item.why for item in matched.items]
         kinds = tuple(sorted({*whys, *(rule.name for rule in self.rules.rules)}))
         kind_of = np.array([*map(kinds.index, whys)], np.int64)
+        queries = np.array(matched.queries, np.int64)
 
         def having(numbers: Iterable[int]) -> Bools:
-            """(q, s) which questions have some of these items, of which kinds."""
-            rows, mask = [*numbers], np.zeros((len(batch), len(kinds)), bool)
-            mask[np.array(matched.queries, np.int64)[rows], kind_of[rows]] = True
+            """(q, s + 1) which questions have some of these items, of which kinds or versions."""
+            rows, mask = [*numbers], np.zeros((len(batch), len(kinds) + 1), bool)
+            mask[queries[rows], kind_of[rows]] = True
+            older = [row for row in rows if matched.items[row].superseded_by is not None]
+            mask[queries[older], -1] = True
             return mask
 
         could, lost, by_id = map(having, (range(len(whys)), matched.lost, matched.by_id))
-        ranks = np.zeros((len(docs), len(kinds)), np.int8)
+        ranks = np.zeros((len(docs), len(kinds) + 1), np.int8)
+        stale, are_met = versions_of(docs, matched, reads_metadata=self.is_asked)
+        ranks[:, -1], could[:, -1] = RANKS[stale], could[:, -1] | are_met
         # Reshaped, as an empty list becomes an array that has no columns to unpack.
         doc, item, truth = np.array(matched.pairs, np.int64).reshape(-1, 3).T
         # A document may be several items of a kind: plain indexing keeps the last alone.
         np.maximum.at(ranks, (doc, kind_of[item]), RANKS[truth])
         beyond = self._beyond(docs, matched, kinds)
         for rule in self.rules.rules:
-            ruled, column = Ruled.by(rule, docs, self.rules.zone), kinds.index(rule.name)
-            ranks[:, column] = np.maximum(ranks[:, column], ruled.ranks)
-            could[:, column] |= ruled.could
-            beyond.lacking += ruled.lacking
-        stale, *of_versions = versions_of(docs, matched, reads_metadata=self.is_asked)
-        versions, versions_open, versions_by_id = of_versions
+            of_rule, could_by_rule, lacking = ruled(rule, docs, self.rules.zone)
+            column = kinds.index(rule.name)
+            ranks[:, column] = np.maximum(ranks[:, column], of_rule)
+            could[:, column] |= could_by_rule
+            beyond.lacking += lacking
         # Of an empty answer all is known, whatever is forbidden; of none nothing is.
-        no_answer, may_be = ~batch.answered, batch.docs.texts.n_texts > 0
-        is_told = (ranks == RANKS[1]).any(axis=1) | (stale == 1)
-        is_open = (could & no_answer[:, None]) | (lost & may_be[:, None])
-        stale_open = (versions & no_answer) | (versions_open & may_be)
+        may_be = (batch.docs.texts.n_texts > 0)[:, None]
+        is_open = (could & ~batch.answered[:, None]) | (lost & may_be)
+        is_told = (ranks == RANKS[1]).any(axis=1)
         return PartMarks(
             kinds=kinds,
             mark=_TRUTHS[ranks],
             could=could,
             open=is_open,
-            stale=stale,
-            versions=versions,
-            stale_open=stale_open,
             names={row: docs.label(row) for row in is_told.nonzero()[0].tolist()},
-            open_apart=is_open | (by_id & may_be[:, None]),
-            stale_open_apart=stale_open | (versions_by_id & may_be),
+            open_apart=is_open | (by_id & may_be),
             beyond=beyond,
         )
 

@@ -8,7 +8,7 @@ from datetime import tzinfo
 from functools import cache, cached_property
 from itertools import chain, repeat
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -268,61 +268,46 @@ RANKS = np.array([0, 2, 1], np.int8)
 """The rank of 0, 1 and -1: true outweighs all else in an or, and false does in an and."""
 
 
-@dataclass(frozen=True)
-class Ruled:
-    """What a rule says of a batch.
+def ruled(
+    rule: Rule, docs: MarkedDocuments, zone: tzinfo | None
+) -> tuple[Ints, Bools, list[tuple[Place, int, int]]]:
+    """What a rule says of a batch; `zone` is of dates and times that say none.
 
-    Attributes:
-        ranks: (d) of each document, as `RANKS`.
-        could: (q) of which questions it has all values that it asks for.
-        lacking: of each field that it asks for, how many questions, or documents, lack it, and how
-            many there are.
+    Returns:
+        (d) the rank of each document, as `RANKS`; (q) of which questions it has all values that it
+        asks for; and of each field that it asks for how many questions, or documents, lack it, and
+        how many there are.
+
+    Raises:
+        DataError: a time has no zone.
     """
-
-    ranks: Ints
-    could: Bools
-    lacking: list[tuple[Place, int, int]]
-
-    @classmethod
-    def by(cls, rule: Rule, docs: MarkedDocuments, zone: tzinfo | None) -> Self:
-        """That of a rule; `zone` is of dates and times that say none.
-
-        Raises:
-            DataError: a time has no zone.
-        """
-        metadata = docs.batch.metadata
-        of_queries = {
-            path: _keyed(value_at(about, path) for about in metadata) for path in rule.query_paths
-        }
-        of_docs = {part.path: _keyed(docs.values(part.path)) for part in rule.conditions}
-        ranks = []
-        for part in rule.conditions:
-            operands: Iterable[tuple[Any, Any]] = repeat((None, part.operand))
-            if part.query_path is not None:
-                operands = map(of_queries[part.query_path].__getitem__, docs.queries)
-            pairs = zip(of_docs[part.path], operands)
-            ranks.append(RANKS[[*_truths_of_rule(rule, part, pairs, docs, zone)]])
-        # Of documents of which no metadata are known at all nobody knows what they lack.
-        known = docs.corpus.docs
-        names = docs.ids if known else repeat(None)
-        blank = [not about and name not in known for about, name in zip(docs.metadata, names)]
-        could = np.ones(len(docs.batch), bool)
-        for values in of_queries.values():
-            could &= np.array([value is not None for _, value in values], bool)
-        return cls(
-            # Conditions of a rule are an and, of which the least rank has the word.
-            np.where(np.array(blank, bool), RANKS[UNKNOWN], np.minimum.reduce(ranks)),
-            could,
-            [
-                (
-                    (rule.name, path, columns is of_queries),
-                    sum(value is None for _, value in values),
-                    len(values),
-                )
-                for columns in (of_queries, of_docs)
-                for path, values in columns.items()
-            ],
-        )
+    metadata = docs.batch.metadata
+    of_queries = {
+        path: _keyed(value_at(about, path) for about in metadata) for path in rule.query_paths
+    }
+    of_docs = {part.path: _keyed(docs.values(part.path)) for part in rule.conditions}
+    ranks = []
+    for part in rule.conditions:
+        operands: Iterable[tuple[Any, Any]] = repeat((None, part.operand))
+        if part.query_path is not None:
+            operands = map(of_queries[part.query_path].__getitem__, docs.queries)
+        pairs = zip(of_docs[part.path], operands)
+        ranks.append(RANKS[[*_truths_of_rule(rule, part, pairs, docs, zone)]])
+    # Of documents of which no metadata are known at all nobody knows what they lack.
+    known = docs.corpus.docs
+    names = docs.ids if known else repeat(None)
+    blank = [not about and name not in known for about, name in zip(docs.metadata, names)]
+    could = np.ones(len(docs.batch), bool)
+    for values in of_queries.values():
+        could &= np.array([value is not None for _, value in values], bool)
+    lacking = [
+        ((rule.name, path, columns is of_queries), sum(v is None for _, v in values), len(values))
+        for columns in (of_queries, of_docs)
+        for path, values in columns.items()
+    ]
+    # Conditions of a rule are an and, of which the least rank has the word.
+    ranks_of_all = np.minimum.reduce(ranks)
+    return np.where(np.array(blank, bool), RANKS[UNKNOWN], ranks_of_all), could, lacking
 
 
 def _truths_of_rule(
@@ -361,7 +346,7 @@ Told = Mapping[int, Sequence[tuple[str, bool]]]
 
 def versions_of(
     docs: MarkedDocuments, matched: ItemMatches, *, reads_metadata: bool
-) -> tuple[NDArray[np.int8], Bools, Bools, Bools]:
+) -> tuple[NDArray[np.int8], Bools]:
     """The versions among the documents of a batch, as of `ForbiddenMarks`.
 
     Args:
@@ -370,18 +355,14 @@ def versions_of(
         reads_metadata: whether documents say themselves what has taken their place.
 
     Returns:
-        (d) which are stale, and (q) which questions have versions, of which of them that is open,
-        and of which if no retrieved id is named anywhere.
+        (d) which are stale, and (q) which questions meet any.
 
     Raises:
         DataError: documents take each other's place in a circle.
     """
     newer = [item.superseded_by for item in matched.items]
-    masks = versions, is_open, by_id = np.zeros((3, len(docs.batch)), bool)
-    for mask, numbers in zip(masks, (range(len(newer)), matched.lost, matched.by_id)):
-        mask[[matched.queries[number] for number in numbers if newer[number] is not None]] = True
     of_docs: list[str | None] = []
-    if reads_metadata or versions.any():
+    if reads_metadata or any(name is not None for name in newer):
         of_docs = [*map(as_id, docs.values(SUPERSEDED_BY))]
     told: dict[int, list[tuple[str, bool]]] = {}
     declared = [(row, newer[number], truth < 0) for row, number, truth in matched.pairs]
@@ -390,12 +371,12 @@ def versions_of(
     for row, name, may_be in declared:
         if name is not None:
             told.setdefault(row, []).append((name, may_be))
-    stale = np.zeros(len(docs), np.int8)
+    stale, are_met = np.zeros(len(docs), np.int8), np.zeros(len(docs.batch), bool)
     for query in dict.fromkeys(docs.queries[row] for row in sorted(told)):
-        versions[query] = True
+        are_met[query] = True
         with inside(path=f"query {docs.batch.query_ids[query]!r}"):
             _mark(stale, docs, query, told, _newer(docs, query, of_docs))
-    return stale, versions, is_open, by_id
+    return stale, are_met
 
 
 def _newer(docs: MarkedDocuments, query: int, of_docs: Sequence[str | None]) -> dict[str, str]:

@@ -170,7 +170,7 @@ class Logs:
         self._thumbs: dict[Place, int] = {}
         for path in self.paths:
             yield from self._of_file(path)
-        yield from (question for _, question in questions_of(self._spans, self._thumbs))
+        yield from questions_of(self._spans, self._thumbs)
         # What traces are rated by stands elsewhere.
         for name in self._columns.keys() - self._met - ({"thumbs"} if self._spans else set()):
             if path := self._columns[name]:

@@ -237,6 +237,6 @@ def test_marks_of_a_budget(tmp_path: Path) -> None:
     marks = evaluation.forbidden
     assert marks is not None
     n_docs = evaluation.table.n_docs
-    assert marks.first(n_docs, np.minimum(n_docs, 2)).mark.shape == (80, len(marks.kinds))
+    assert marks.first(n_docs, np.minimum(n_docs, 2)).mark.shape == (80, len(marks.kinds) + 1)
     first = evaluation.queries["q0"]
     assert first["leak@2"] == first[f"leak@{two}chars"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,6 @@ from kragx import DataError, Doc, Forbidden, Gold, GoldDataset, Query, Retrieved
 from kragx.data import Corpus
 from kragx.data.batch import Batch
 from kragx.evaluation.forbidden import Forbidding
-from kragx.metrics import ForbiddenMarks
 from tests.thoroughness import all_cases, examples
 
 pytestmark = pytest.mark.filterwarnings("ignore:forbidden items that can match nothing")
@@ -22,14 +22,17 @@ OLD, NEW = Forbidden(id="v1", superseded_by="v2"), Forbidden(id="v2", superseded
 
 def versions(
     docs: Sequence[Doc] | None, items: Sequence[Forbidden] = (OLD,), **options: Any
-) -> ForbiddenMarks:
-    """The marks of one question."""
+) -> SimpleNamespace:
+    """The marks of one question as older versions."""
     query = Query("q1", gold=(Gold("g", "gold that has a text"),), forbidden=tuple(items))
     run = Run({} if docs is None else {"q1": Retrieved(tuple(docs))}, "run")
     options = {"match": "id", "metrics": ["stale_first@9"]} | options
     marks = evaluate(GoldDataset((query,)), run, **options).forbidden
     assert marks is not None
-    return marks
+    columns = {"stale": marks.mark, "versions": marks.could, "stale_open": marks.open}
+    return SimpleNamespace(
+        kinds=marks.kinds, **{name: values[:, -1] for name, values in columns.items()}
+    )
 
 
 def ids(*names: str) -> list[Doc]:
@@ -168,5 +171,5 @@ def test_against_a_slow_reference(
             expected.append(0)
         else:
             expected.append(-1 if None in above else 1)
-    assert marks.stale.tolist() == expected
-    assert marks.versions.tolist() == [bool(of_items) or bool(in_list & older)]
+    assert marks.mark[:, -1].tolist() == expected
+    assert marks.could[:, -1].tolist() == [bool(of_items) or bool(in_list & older)]

@@ -52,6 +52,21 @@ def test_no_gold_is_said_once() -> None:
     ]
 
 
+def test_the_median_step_is_that_of_asks() -> None:
+    """A question that stands for many asks counts as often in the median as it does in the mean."""
+    first, second = answer((1, 1.0)), answer((1, 1.0), (1, 1.0))
+    answers = {"q1": first, "q2": first, "q3": second}
+    for weights, cell in (
+        ((1, 1, 1), "0.8333 (median: step 1)"),
+        ((1, 1, 8), "0.6000 (median: step 2)"),
+    ):
+        gold = GoldDataset(
+            tuple(Query(name, gold=(Gold("a"),), weight=w) for name, w in zip(answers, weights))
+        )
+        evaluation = evaluate(gold, Run(answers), match="id", metrics=["first_search"])
+        assert evaluation.mean_cell("first_search") == cell
+
+
 def test_why_a_cost_has_no_value() -> None:
     """Searches that do not say their tokens, or seconds, are counted, with the remedy."""
     evaluation = measured(answer((5, None), (None, None)), KNOWN)

@@ -67,6 +67,15 @@ def test_messages(tmp_path):
     assert (both.text, [(turn.role, turn.content) for turn in both.history]) == ("Q", turns)
 
 
+def test_what_an_api_answered(tmp_path):
+    """The answer stands in the message of what an API's response is, as logs of calls have it."""
+    answered = {"role": "assistant", "content": "2"}
+    forms = ({"choices": [{"message": answered}]}, {"messages": [answered]}, answered, "2")
+    rows = ({"messages": [{"role": "user", "content": "One?"}], "response": own} for own in forms)
+    asked = _asked(_write(tmp_path / "a.jsonl", *map(json.dumps, rows)))
+    assert [question.answer for question in asked] == ["2"] * len(forms)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "cp949"])
 def test_csv(tmp_path, encoding):
     """Tables in each encoding; lists stand in cells as JSON or apart by marks."""
