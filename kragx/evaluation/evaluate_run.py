@@ -259,7 +259,7 @@ def _measured(source: Source, criteria: Criteria, plan: MatchPlan, matches: Matc
         of_lists = forbidden, searches, matches.searched
         evidence = criteria.gathered(source.stats.kept, table, concurrency, *of_lists)
         counts = {**counts, **evidence.counts(criteria.facts_by)}
-    specs = criteria.specs if forbidden is None else with_leak(criteria.specs, forbidden)
+    specs = with_leak(criteria.specs) if forbidden and forbidden.kinds else criteria.specs
     return replace(
         evaluation,
         counts=counts,
