@@ -36,13 +36,12 @@ from kragx.evaluation.match_source import (
     Matches,
     MatchPlan,
     itself,
-    match_source,
     match_stream,
     table_counts,
     vocabulary_of,
     vocabulary_of_runs,
 )
-from kragx.evaluation.parts import engine_of
+from kragx.evaluation.parts import engine_of, match_source
 from kragx.evaluation.pools import check_whole_lists, pooled, within
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.runs import counts_of_runs
