@@ -46,6 +46,7 @@ from kragx.metrics.engine import MetricWarning, warn_above_1
 from kragx.metrics.leaks import check_kinds, with_leak
 from kragx.metrics.match_table import by_id
 from kragx.metrics.runs import over_parts
+from kragx.metrics.spans.reading import SpanOptions
 
 SUMMARY = "evaluation.json"
 """The file of a folder that holds its numbers, and says which tables they are of, in order."""
@@ -226,8 +227,10 @@ def _evaluation(
         )
     if criteria.matcher.judges and not sums["n_with_any_gold"]:
         raise _refused(_ALL_AT_ONCE)
-    readers = {reader.options: reader for reader in whole.readers}
+    readers = dict[SpanOptions, Reader]()
     for reader in whole.readers:
+        readers.setdefault(reader.options, Reader(reader.options)).add(reader)
+    for reader in readers.values():
         reader.warn()
     columns = {name: np.concatenate(values) for name, values in whole.values.items()}
     asks = columns.pop(WEIGHT)
@@ -262,7 +265,7 @@ class ScoredPart(StreamStats):
         sums: counts that are added up: of metrics under their names.
         longest: the most documents of a question.
         beyond: what all questions together can tell of what is forbidden.
-        readers: who has read texts for spans, in each way that was asked for.
+        readers: who has read texts for spans, in each way that was asked for, part by part.
         facts: what the matcher of facts noted, and `n_facts`: how many there are (`Facts.n`).
         is_open: whether there is no table, as judgements are missing.
         n_kept: how many tables stood there before.
@@ -292,12 +295,7 @@ class ScoredPart(StreamStats):
             self.sums[name] = self.sums.get(name, 0) + n
         self.longest = max(self.longest, later.longest)
         self.beyond.merge(later.beyond)
-        for reader in later.readers:
-            alike = [mine for mine in self.readers if mine.options == reader.options]
-            if alike:
-                alike[0].add(reader)
-            else:
-                self.readers.append(reader)
+        self.readers += later.readers
         self.facts.merge(later.facts)
         self.n_facts.update(later.n_facts)
         self.is_open |= later.is_open
