@@ -407,17 +407,14 @@ def groups_of(item: MatchItem) -> dict[str, Any]:
     groups: dict[str, Any] = {"query_type": query.query_type, "n_gold": len(query.gold)}
     groups |= {"status": item.status, "n_retrieved": len(item.docs), "error": item.error}
     for name, value in query.metadata.items():
-        values = value if isinstance(value, list) else [value]
-        if name != "facts" and all(map(_is_plain, values)):
+        parts = value if isinstance(value, list) else [value]
+        values = [part for part in parts if part is not None]
+        are_plain = all(isinstance(part, (str, int, float)) for part in values)
+        if name != "facts" and are_plain and all(len(str(part)) <= _LONGEST for part in values):
             # As slices name it wherever they are made: ``true``, as YAML and JSON have it.
-            texts = (v if isinstance(v, str) else json.dumps(v) for v in values if v is not None)
+            texts = (part if isinstance(part, str) else json.dumps(part) for part in values)
             groups[f"metadata.{name}"] = [*texts]
     return groups
-
-
-def _is_plain(value: object) -> bool:
-    is_plain = value is None or isinstance(value, (str, int, float, bool))
-    return is_plain and len(str(value)) <= _LONGEST
 
 
 def write_table(path: Path, part: ScoredPart, groups: Sequence[Mapping[str, Any]]) -> None:

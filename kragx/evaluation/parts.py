@@ -134,7 +134,7 @@ def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
 def _in_lines(reading: Reading) -> Iterator[Part]:
     file, form = str(reading.path), reading.format
     assert form is not None
-    stream = (line for line in raw_lines(file, reading.problems) if line[1].strip())
+    stream = (line for line in raw_lines(file) if line[1].strip())
     if reading.forbidden:
         next(stream)  # rules are no question; workers may not find the file, which says so
     lines, size = list[tuple[int, bytes]](), 0
