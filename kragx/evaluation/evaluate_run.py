@@ -36,13 +36,12 @@ from kragx.evaluation.match_source import (
     Matches,
     MatchPlan,
     itself,
-    match_source,
     match_stream,
     table_counts,
     vocabulary_of,
     vocabulary_of_runs,
 )
-from kragx.evaluation.parts import engine_of
+from kragx.evaluation.parts import engine_of, match_source
 from kragx.evaluation.pools import check_whole_lists, pooled, within
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.runs import counts_of_runs
@@ -259,7 +258,7 @@ def _measured(source: Source, criteria: Criteria, plan: MatchPlan, matches: Matc
         of_lists = forbidden, searches, matches.searched
         evidence = criteria.gathered(source.stats.kept, table, concurrency, *of_lists)
         counts = {**counts, **evidence.counts(criteria.facts_by)}
-    specs = criteria.specs if forbidden is None else with_leak(criteria.specs, forbidden)
+    specs = with_leak(criteria.specs) if forbidden and forbidden.kinds else criteria.specs
     return replace(
         evaluation,
         counts=counts,

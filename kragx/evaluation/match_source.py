@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -121,33 +121,6 @@ def match_stream(
         batches = forbidding.watching(batches, marks)
     table = (match or matching.match_batches)(batches, plan.matcher, stats.diagnostics)
     return Matches.joined([table], marks, searched)
-
-
-class PartEngine(Protocol):
-    """Matches a source part by part, in other processes."""
-
-    def matches(self, source: Source, plan: MatchPlan) -> Matches:
-        """The matches of a whole source, which has passed then."""
-        ...
-
-
-def match_source(source: Source, plan: MatchPlan, engine: PartEngine | None) -> Matches:
-    """The matches of a whole source, which has passed then.
-
-    Args:
-        source: what is evaluated.
-        plan: what is done with it.
-        engine: does it part by part; None for this process, in one go.
-
-    Raises:
-        DataError: as whoever reads it; ids without texts are counted.
-    """
-    if engine is None:
-        matches = match_stream(source.read(), source.stats, plan)
-    else:
-        matches = engine.matches(source, plan)
-    matching.conclude(plan.matcher, source.stats.diagnostics)
-    return matches
 
 
 def judged_share(table: MatchTable) -> float | None:

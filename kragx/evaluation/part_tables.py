@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from pydantic import ConfigDict, PlainSerializer, PlainValidator, TypeAdapter
@@ -43,7 +43,7 @@ from kragx.matchers import Diagnostics, MatchItem, MatchWarning, is_built_in, ma
 from kragx.matchers.gold_siblings import GoldSample
 from kragx.metrics import compute
 from kragx.metrics.engine import MetricWarning, warn_above_1
-from kragx.metrics.leaks import check_kinds
+from kragx.metrics.leaks import check_kinds, with_leak
 from kragx.metrics.match_table import by_id
 from kragx.metrics.runs import over_parts
 from kragx.metrics.spans.reading import SpanOptions
@@ -54,7 +54,7 @@ SUMMARY = "evaluation.json"
 TABLES = "tables"
 """The folder within, in which tables stand."""
 
-VERSION = 12
+VERSION = 13
 """Of the form of tables; a table of another one is not taken."""
 
 _LONGEST = 200  # characters of a value to slice by
@@ -136,20 +136,21 @@ def evaluate_in_parts(
     criteria = replace(criteria, matcher=criteria.matcher.against_gold())
     texts = Texts.of(corpus, criteria.matcher, looks=criteria.looks)
     results = source_of(source, None, criteria.profile, texts=texts)
-    criteria, plan = prepared(criteria, results, as_corpus(corpus))
     # Parts hash and sample their own gold, which is added here: nobody has all of it at once.
-    results.stats.golds = GoldSample()
+    results.stats = whole = ScoredPart(hashes=[], golds=GoldSample())
+    criteria, plan = prepared(criteria, results, as_corpus(corpus))
     # Absolute, as a worker on another machine stands in another folder.
     tables = Path(folder).absolute() / TABLES
     make_folder(tables)
-    key = settings_hash(criteria, plan)
-    score = partial(scored, criteria=criteria, plan=plan, folder=tables, settings=key)
+    # Whether anything is forbidden only all parts together tell.
+    specs = criteria.specs if plan.forbidding is None else with_leak(criteria.specs)
+    by = replace(criteria, specs=specs)
+    score = partial(scored, criteria=by, plan=plan, folder=tables, settings=settings_hash(by, plan))
     engine, parts = engine_of(workers, *deciders), parts_of(results.rows)
     work = (score(part) for part in parts) if engine is None else engine.map(score, parts)
     is_shown = False if any(decider.judges for decider in deciders) else None  # it shows its own
-    scored_parts = [*passing(results, work, message("scored parts"), is_shown)]
-    evaluation = _evaluation(scored_parts, results, criteria, plan).answered()
-    names = [*dict.fromkeys(f"{TABLES}/{part.key}.parquet" for part in scored_parts)]
+    paths = tuple(dict.fromkeys(passing(results, work, message("scored parts"), is_shown)))
+    evaluation = _evaluation(whole, results, criteria, plan).answered()
     summary = {
         "retriever": evaluation.name,
         "match": evaluation.match_name,
@@ -157,12 +158,11 @@ def evaluate_in_parts(
         # Pairs are not kept, so there is nothing to decide at another threshold.
         "nearby": None,
         "failures": dict(evaluation.failures),
-        "tables": names,
+        "tables": [f"{TABLES}/{path.name}" for path in paths],
     }
     with open_text(Path(folder) / SUMMARY) as file:
         file.write(to_json(summary, indent=1))
-    paths = tuple(tables.parent / name for name in names)
-    return ScoredInParts(evaluation, paths, sum(part.is_kept for part in scored_parts))
+    return ScoredInParts(evaluation, paths, whole.n_kept)
 
 
 _ALL_AT_ONCE = message("a judge of relevance, a pool or a panel needs all questions at once")
@@ -186,7 +186,7 @@ def _refused(problem: str) -> UsageError:
 
 
 def _evaluation(
-    parts: Sequence[ScoredPart], source: Source, criteria: Criteria, plan: MatchPlan
+    whole: ScoredPart, source: Source, criteria: Criteria, plan: MatchPlan
 ) -> Evaluation:
     """The numbers of all parts, as `evaluate` gives them.
 
@@ -195,18 +195,9 @@ def _evaluation(
             judgements are missing.
         DataError: documents take each other's place in a circle.
     """
-    sums, n_facts = Counter[str](), Counter[str]()
-    facts, of_all, readers = Diagnostics(), Beyond(), dict[SpanOptions, Reader]()
-    for part in parts:
-        sums.update(part.sums)
-        n_facts.update(part.n_facts)
-        facts.merge(part.facts)
-        of_all.merge(part.beyond)
-        for reader in part.readers:
-            readers.setdefault(reader.options, Reader(reader.options)).add(reader)
-    beyond = None
-    if plan.forbidding is not None and (of_all.kinds or criteria.reads_forbidden):
-        beyond = of_all
+    sums, specs, beyond = whole.sums, criteria.specs, None
+    if whole.beyond.kinds or (plan.forbidding is not None and criteria.reads_forbidden):
+        beyond = whole.beyond
         check_cycle(beyond.newer)
         if beyond.are_apart:
             raise _refused(
@@ -216,17 +207,18 @@ def _evaluation(
                     "tell)"
                 )
             )
-        for spec in criteria.specs:
+        for spec in specs:
             if spec.metric.reads_forbidden:
                 check_kinds(spec, sorted(beyond.kinds))
+        specs = with_leak(specs) if beyond.kinds else specs
     else:  # nothing is forbidden after all
         for name in [name for name in sums if name.startswith((PROBES, OF_FORBIDDEN))]:
             del sums[name]
-    matching.conclude(criteria.matcher, source.stats.diagnostics)
+    matching.conclude(criteria.matcher, whole.diagnostics)
     judged_facts = {}
     if criteria.facts_by is not None:
-        judged_facts = facts_counts(n_facts, facts, criteria.facts_by)
-    if any(part.is_open for part in parts):
+        judged_facts = facts_counts(whole.n_facts, whole.facts, criteria.facts_by)
+    if whole.is_open:
         raise _refused(
             message(
                 "judgements are missing, and what they leave open is estimated from all questions "
@@ -235,22 +227,24 @@ def _evaluation(
         )
     if criteria.matcher.judges and not sums["n_with_any_gold"]:
         raise _refused(_ALL_AT_ONCE)
+    readers = dict[SpanOptions, Reader]()
+    for reader in whole.readers:
+        readers.setdefault(reader.options, Reader(reader.options)).add(reader)
     for reader in readers.values():
         reader.warn()
-    names = dict.fromkeys(name for part in parts for name in part.values)
-    columns = {name: np.concatenate([part.values[name] for part in parts]) for name in names}
+    columns = {name: np.concatenate(values) for name, values in whole.values.items()}
     asks = columns.pop(WEIGHT)
     weights = unequal(asks, source.dataset_name)
     unit = 1.0 if weights is not None else next(iter(asks), 1.0)
-    scores = [over_parts(spec, columns, sums, weights, unit) for spec in criteria.specs]
+    scores = [over_parts(spec, columns, sums, weights, unit) for spec in specs]
     warn_above_1(scores)
-    n, n_answered = sums["n_queries"], source.stats.statuses["answered"]
+    n, n_answered = sums["n_queries"], whole.statuses["answered"]
     # No documents and pairs are known; of those that were answered only their number is asked.
     nothing = unmatched(np.zeros(n, np.int64), np.arange(n) < n_answered)
     table = replace(nothing, threshold=criteria.matcher.threshold, weights=weights)
     evaluation = unmeasured(source, criteria, plan, table, sums, beyond)
-    counts, longest = {**evaluation.counts, **judged_facts}, max(part.longest for part in parts)
-    return replace(evaluation, counts=counts, longest=longest).with_scores(
+    counts = {**evaluation.counts, **judged_facts}
+    return replace(evaluation, counts=counts, longest=whole.longest).with_scores(
         scores, reading_settings(readers, criteria.token_settings)
     )
 
@@ -259,39 +253,56 @@ def _evaluation(
 
 
 @dataclass(kw_only=True)
-class ScoredPart:
-    """What was computed of the questions of a part.
+class ScoredPart(StreamStats):
+    """What is known of the questions of a part, and what was computed of them.
 
     Of all but the columns a table has this very class as JSON; as it is read as these types alone,
     no table of a stranger's can run anything.
 
     Attributes:
         key: the name of its table, by what its values depend on.
-        values: (q) the columns by name: of metrics, and weights.
+        values: (q) the columns by name: of metrics, and weights; of several parts one by one.
         sums: counts that are added up: of metrics under their names.
         longest: the most documents of a question.
         beyond: what all questions together can tell of what is forbidden.
-        readers: who has read texts for spans, in each way that was asked for.
+        readers: who has read texts for spans, in each way that was asked for, part by part.
         facts: what the matcher of facts noted, and `n_facts`: how many there are (`Facts.n`).
         is_open: whether there is no table, as judgements are missing.
-        is_kept: whether its table stood there before.
+        n_kept: how many tables stood there before.
     """
 
-    key: str
-    values: Annotated[dict[str, Any], PlainValidator(dict.fromkeys), PlainSerializer(list)]
-    sums: dict[str, int | float]
-    longest: int
-    beyond: Beyond
-    readers: list[Reader]
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(arbitrary_types_allowed=True)
+
+    key: str = ""
+    values: Annotated[dict[str, Any], PlainValidator(dict.fromkeys), PlainSerializer(list)] = field(
+        default_factory=dict
+    )
+    sums: dict[str, Any] = field(default_factory=dict)
+    longest: int = 0
+    beyond: Beyond = field(default_factory=Beyond)
+    readers: list[Reader] = field(default_factory=list)
     facts: Diagnostics = field(default_factory=Diagnostics)
-    n_facts: dict[str, int] = field(default_factory=dict)
+    n_facts: Counter[str] = field(default_factory=Counter)
     is_open: bool = False
-    is_kept: bool = False
+    n_kept: int = 0
+
+    def add(self, later: Self) -> None:
+        """Add what is known of the questions behind these."""
+        super().add(later)
+        for name, columns in later.values.items():
+            self.values.setdefault(name, []).extend(columns)
+        for name, n in later.sums.items():
+            self.sums[name] = self.sums.get(name, 0) + n
+        self.longest = max(self.longest, later.longest)
+        self.beyond.merge(later.beyond)
+        self.readers += later.readers
+        self.facts.merge(later.facts)
+        self.n_facts.update(later.n_facts)
+        self.is_open |= later.is_open
+        self.n_kept += later.n_kept
 
 
-_TABLE = TypeAdapter(
-    tuple[StreamStats, ScoredPart], config=ConfigDict(arbitrary_types_allowed=True)
-)
+_TABLE = TypeAdapter(ScoredPart)
 
 
 def settings_hash(criteria: Criteria, plan: MatchPlan) -> str:
@@ -337,7 +348,7 @@ def _code(kind: Any) -> str:
 
 def scored(
     part: Part, criteria: Criteria, plan: MatchPlan, folder: Path, settings: str
-) -> tuple[StreamStats, ScoredPart]:
+) -> tuple[ScoredPart, Path]:
     """The values of a part: from its table, which is written first if it does not stand there.
 
     Args:
@@ -349,54 +360,45 @@ def scored(
     """
     path = folder / f"{_hashed(part.key, settings)[:32]}.parquet"
     if (stored := read_table(path)) is not None:
-        return stored
-    stats, matches = match_part(part, replace(plan, keep=plan.keep or groups_of), hashes=True)
-    lists, stats.kept = stats.kept, []
+        return stored, path
+    result = ScoredPart(hashes=[], key=path.stem)
+    matches = match_part(part, replace(plan, keep=plan.keep or groups_of), result)
+    lists, result.kept = result.kept, []
     with inside(path=part.name), warnings.catch_warnings():  # it is said of all questions
         warnings.simplefilter("ignore", MetricWarning)
         warnings.simplefilter("ignore", MatchWarning)
-        with by_id(stats.query_ids):
-            result = _computed(path.stem, matches, lists, criteria)
+        with by_id(result.query_ids):
+            _compute(result, matches, lists, criteria)
     if not result.is_open:
-        write_table(path, stats, result, [*map(groups_of, lists)] if criteria.looks else lists)
-    return stats, result
+        write_table(path, result, [*map(groups_of, lists)] if criteria.looks else lists)
+    return result, path
 
 
-def _computed(
-    key: str, matches: Matches, lists: Sequence[MatchItem], criteria: Criteria
-) -> ScoredPart:
+def _compute(
+    result: ScoredPart, matches: Matches, lists: Sequence[MatchItem], criteria: Criteria
+) -> None:
     """The metrics of a part, with what all parts together may show."""
     table, searches = matches.on_basis
-    forbidden, beyond = None, Beyond()
+    forbidden = None
     if matches.forbidden is not None:
-        beyond = matches.forbidden.beyond
+        result.beyond = matches.forbidden.beyond
         # Of what metrics ask for nobody knows from a part alone whether it is forbidden at all.
         asking = (spec for spec in criteria.specs if spec.metric.reads_forbidden)
         kinds = {spec["kind"] or FORBIDDEN for spec in asking}
         forbidden = widened(matches.forbidden, kinds)
     kept = lists if criteria.looks else ()
     evidence = criteria.gathered(kept, table, 1, forbidden, searches, matches.searched)
-    scores = compute(table, criteria.specs, criteria.profile, evidence)
     weights = np.ones(table.n_queries) if table.weights is None else table.weights
-    values: dict[str, Any] = {WEIGHT: weights}
-    sums: dict[str, int | float] = {**table_counts(table, forbidden, searches)}
-    is_open = matches.table.has_unknown
-    for score in scores:
-        values |= score.columns
-        sums |= score.sums
-        is_open |= score.bounds is not None and score.extremes is None
-    result = ScoredPart(
-        key=key,
-        values=values,
-        sums=sums,
-        longest=table.longest,
-        beyond=beyond,
-        readers=[*evidence.readers.values()],
-        is_open=is_open,
-    )
+    result.values[WEIGHT] = [weights]
+    result.sums.update(table_counts(table, forbidden, searches))
+    result.longest, result.is_open = table.longest, matches.table.has_unknown
+    for score in compute(table, criteria.specs, criteria.profile, evidence):
+        result.values |= {name: [column] for name, column in score.columns.items()}
+        result.sums.update(score.sums)
+        result.is_open |= score.bounds is not None and score.extremes is None
+    result.readers = [*evidence.readers.values()]  # that have read by now
     if (facts := evidence.matched_facts) is not None:
-        result.facts, result.n_facts = facts.diagnostics, dict(facts.n)
-    return result
+        result.facts, result.n_facts = facts.diagnostics, Counter(facts.n)
 
 
 def groups_of(item: MatchItem) -> dict[str, Any]:
@@ -405,28 +407,22 @@ def groups_of(item: MatchItem) -> dict[str, Any]:
     groups: dict[str, Any] = {"query_type": query.query_type, "n_gold": len(query.gold)}
     groups |= {"status": item.status, "n_retrieved": len(item.docs), "error": item.error}
     for name, value in query.metadata.items():
-        values = value if isinstance(value, list) else [value]
-        if name != "facts" and all(map(_is_plain, values)):
+        parts = value if isinstance(value, list) else [value]
+        values = [part for part in parts if part is not None]
+        are_plain = all(isinstance(part, (str, int, float)) for part in values)
+        if name != "facts" and are_plain and all(len(str(part)) <= _LONGEST for part in values):
             # As slices name it wherever they are made: ``true``, as YAML and JSON have it.
-            texts = (v if isinstance(v, str) else json.dumps(v) for v in values if v is not None)
+            texts = (part if isinstance(part, str) else json.dumps(part) for part in values)
             groups[f"metadata.{name}"] = [*texts]
     return groups
 
 
-def _is_plain(value: object) -> bool:
-    is_plain = value is None or isinstance(value, (str, int, float, bool))
-    return is_plain and len(str(value)) <= _LONGEST
-
-
-def write_table(
-    path: Path, stats: StreamStats, part: ScoredPart, groups: Sequence[Mapping[str, Any]]
-) -> None:
+def write_table(path: Path, part: ScoredPart, groups: Sequence[Mapping[str, Any]]) -> None:
     """Write the table of a part beside where it belongs, then put it there.
 
     Args:
         path: its place, which is named by what its values depend on.
-        stats: what is known of its questions.
-        part: what was computed of them.
+        part: what is known of its questions.
         groups: of each question what slices are made of, and what became of it.
     """
     import pyarrow as pa
@@ -437,29 +433,28 @@ def write_table(
     names = [name for group in groups for name in group if name.startswith("metadata.")]
     kinds |= dict.fromkeys(names, pa.list_(pa.string()))
     columns = {
-        "query_id": pa.array(stats.query_ids, pa.string()),
-        "query_hash": pa.array(stats.hashes, pa.binary(32)),
+        "query_id": pa.array(part.query_ids, pa.string()),
+        "query_hash": pa.array(part.hashes, pa.binary(32)),
         **{name: pa.array([group.get(name) for group in groups], kinds[name]) for name in kinds},
-        **{name: pa.array(values) for name, values in part.values.items()},
+        **{name: pa.array(values) for name, [values] in part.values.items()},
     }
     # Hashes stand in their column; nobody asks a table for times, nor what searches are read by.
-    stats = replace(stats, hashes=None, seconds=[], searching=None)
-    table = pa.table(columns).replace_schema_metadata({TABLE_KEY: _TABLE.dump_json((stats, part))})
+    about = _TABLE.dump_json(replace(part, hashes=None, seconds=[], searching=None))
+    table = pa.table(columns).replace_schema_metadata({TABLE_KEY: about})
     # Written beside and put there whole: a table that was broken off would be taken for one.
     with replacing(path) as place:
         parquet.write_table(table, place, **{**OPTIONS, "store_schema": True})
 
 
-def read_table(path: Path) -> tuple[StreamStats, ScoredPart] | None:
+def read_table(path: Path) -> ScoredPart | None:
     """What `write_table` was given; None where there is no table of ours that is whole."""
     from pyarrow import ArrowException, parquet
 
     with suppress(OSError, ArrowException, LookupError, TypeError, ValueError):
-        table = parquet.read_table(path)
-        stats, part = _TABLE.validate_json((table.schema.metadata or {})[TABLE_KEY])
+        table = parquet.read_table(path, page_checksum_verification=True)
+        part = _TABLE.validate_json((table.schema.metadata or {})[TABLE_KEY])
         if part.key == path.stem:
-            stats.hashes = table["query_hash"].to_pylist()
-            part.values = {name: table[name].to_numpy() for name in part.values}
-            part.is_kept = True
-            return stats, part
+            part.hashes, part.n_kept = table["query_hash"].to_pylist(), 1
+            part.values = {name: [table[name].to_numpy()] for name in part.values}
+            return part
     return None

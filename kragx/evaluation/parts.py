@@ -6,7 +6,6 @@ That is this process, others of this machine, or an engine that is found by its 
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import pickle
 import signal
@@ -24,13 +23,13 @@ from itertools import chain, islice
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
-from pathlib import Path
 from queue import SimpleQueue
 from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
 from kragx.data import LackingError, Reading, SurrogateRepair
 from kragx.data.batch import Batch, Row, batches_of
+from kragx.data.formats.jsonl import raw_lines
 from kragx.data.formats.parquet import ParquetTable, files_of, shown
 from kragx.evaluation.inputs import Source, StreamStats
 from kragx.evaluation.match_source import Matches, MatchPlan, match_stream
@@ -39,7 +38,7 @@ from kragx.ground.entry_points import declared
 from kragx.ground.errors import UsageError, WorkerError, inside
 from kragx.ground.options import from_options
 from kragx.ground.printing import message, progress_bar
-from kragx.matchers import BaseMatcher, MatchWarning
+from kragx.matchers import BaseMatcher, MatchWarning, matching
 from kragx.matchers.gold_siblings import GoldSample, compares_gold
 
 PART_BYTES = 16 << 20
@@ -51,28 +50,17 @@ PART_ROWS = 512
 
 
 class Lines(NamedTuple):
-    """Whole lines of a file of JSON Lines.
+    """Whole lines of JSON Lines, unpacked.
 
     Attributes:
         file: as messages have it.
-        path: where every process of this machine finds it.
         format: the name of its format.
-        first: the number of the first line.
-        start, stop: where they stand, in bytes.
+        lines: with their numbers.
     """
 
     file: str
-    path: Path
     format: str
-    first: int
-    start: int
-    stop: int
-
-    def read(self) -> bytes:
-        """The lines."""
-        with self.path.open("rb") as file:
-            file.seek(self.start)
-            return file.read(self.stop - self.start)
+    lines: Sequence[tuple[int, bytes]]
 
 
 @dataclass(frozen=True)
@@ -81,8 +69,8 @@ class Part:
 
     Attributes:
         name: what messages call it.
-        content: where it stands, as every process finds it: lines of a file, or row groups of one
-            that has a row a question; or the questions as they are.
+        content: some lines; or row groups of a file that has a row a question; or the questions as
+            they are.
     """
 
     name: str
@@ -91,20 +79,21 @@ class Part:
     @property
     def key(self) -> str:
         """The SHA-256 of its content."""
-        content = self.content
-        if isinstance(content, ParquetTable):
-            return content.content_hash()
-        raw = content.read() if isinstance(content, Lines) else pickle.dumps(content)
-        return hashlib.sha256(raw).hexdigest()
+        match self.content:
+            case ParquetTable() as table:
+                return table.content_hash()
+            case Lines(lines=lines):
+                return hashlib.sha256(b"".join(raw for _, raw in lines)).hexdigest()
+            case rows:
+                return hashlib.sha256(pickle.dumps(rows)).hexdigest()
 
     def batches(self, repair: SurrogateRepair) -> Iterator[Batch]:
         """Its questions, many at once; what is wrong is said with the line of the whole file."""
         match self.content:
             case ParquetTable() as table:
                 reading = Reading(table, "gold", strict=True)
-            case Lines() as part:
-                lines = enumerate(io.BytesIO(part.read()), start=part.first)
-                reading = Reading(part.file, part.format, strict=True, lines=lines)
+            case Lines(file, format_, lines):
+                reading = Reading(file, format_, strict=True, lines=lines)
             case rows:
                 return batches_of(rows)  # whoever has read them has counted surrogates
         reading.problems.repair = repair
@@ -112,7 +101,7 @@ class Part:
 
 
 def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
-    """Cut questions into parts; of a JSON Lines file that is not packed only line ends are read.
+    """Cut questions into parts; of JSON Lines only line ends are read.
 
     Raises:
         DataError: as `Reading`, as far as it has to be read.
@@ -131,11 +120,9 @@ def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
         first = next(stream, None)  # its format is known now
         if first is None:
             raise rows.empty
-        # Of what is packed, or comes from a pipe, no other process can begin in the middle.
-        if rows.by_lines and not (rows.is_read_once or str(rows.path).endswith(".gz")):
+        if rows.by_lines and not rows.is_read_once:
             rows.problems.repair.surrogates = 0  # as these lines are read again
-            assert rows.format is not None
-            yield from _in_lines(str(rows.path), rows.format.name)
+            yield from _in_lines(rows)
             return
         rows = chain([first], stream)
     stream, n = iter(rows), 0
@@ -144,21 +131,32 @@ def parts_of(rows: Iterable[Row]) -> Iterator[Part]:
         n += len(content)
 
 
-def _in_lines(path: str, format_: str) -> Iterator[Part]:
-    first, start = 1, 0
-    with Path(path).open("rb") as file:
-        while raw := file.read(PART_BYTES):
-            raw += file.readline()
-            lines = Lines(path, Path.cwd() / path, format_, first, start, start + len(raw))
-            yield Part(f"{path} from line {first} on", lines)
-            first, start = first + raw.count(b"\n"), lines.stop
+def _in_lines(reading: Reading) -> Iterator[Part]:
+    file, form = str(reading.path), reading.format
+    assert form is not None
+    stream = (line for line in raw_lines(file) if line[1].strip())
+    if reading.forbidden:
+        next(stream)  # rules are no question; workers may not find the file, which says so
+    lines, size = list[tuple[int, bytes]](), 0
+    for line in chain(stream, [None]):
+        if lines and (line is None or size >= PART_BYTES):
+            yield Part(f"{file} from line {lines[0][0]} on", Lines(file, form.name, lines))
+            lines, size = [], 0
+        if line is not None:
+            lines.append(line)
+            size += len(line[1])
 
 
-def match_part(part: Part, plan: MatchPlan, *, hashes: bool) -> tuple[StreamStats, Matches]:
-    """Match a part, in whichever process, with hashes of its gold where nobody has all of it."""
-    sample = GoldSample() if compares_gold(plan.matcher) else None
-    stats = StreamStats(hashes=[] if hashes else None, golds=sample)
-    return stats, match_stream(part.batches(stats.repair), stats, plan)
+def match_part(part: Part, plan: MatchPlan, stats: StreamStats) -> Matches:
+    """Match a part, in whichever process, with a sample of its gold: nobody has all of it."""
+    if compares_gold(plan.matcher):
+        stats.golds = GoldSample()
+    return match_stream(part.batches(stats.repair), stats, plan)
+
+
+def _matched(part: Part, plan: MatchPlan, *, hashes: bool) -> tuple[StreamStats, Matches]:
+    stats = StreamStats(hashes=[] if hashes else None)
+    return stats, match_part(part, plan, stats)
 
 
 def passing(
@@ -261,15 +259,27 @@ class Engine(ABC):
                 name=waiting[0][0],
             ) from error
 
-    def matches(self, source: Source, plan: MatchPlan) -> Matches:
-        """The matches of a whole source, part by part; arguments and errors as of `match_source`.
 
-        Raises:
-            WorkerError: as `map`.
-        """
-        work = partial(match_part, plan=plan, hashes=source.stats.hashes is not None)
-        results = self.map(work, parts_of(source.rows))
-        return Matches.joined(*zip(*passing(source, results, message("matched parts"))))
+def match_source(source: Source, plan: MatchPlan, engine: Engine | None) -> Matches:
+    """The matches of a whole source, which has passed then.
+
+    Args:
+        source: what is evaluated.
+        plan: what is done with it.
+        engine: does it part by part; None for this process, in one go.
+
+    Raises:
+        DataError: as whoever reads it; ids without texts are counted.
+        WorkerError: as `Engine.map`.
+    """
+    if engine is None:
+        matches = match_stream(source.read(), source.stats, plan)
+    else:
+        work = partial(_matched, plan=plan, hashes=source.stats.hashes is not None)
+        results = engine.map(work, parts_of(source.rows))
+        matches = Matches.joined(*zip(*passing(source, results, message("matched parts"))))
+    matching.conclude(plan.matcher, source.stats.diagnostics)
+    return matches
 
 
 def engine_of(workers: object, *matchers: BaseMatcher) -> Engine | None:

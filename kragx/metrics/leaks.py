@@ -8,7 +8,7 @@ import numpy as np
 from kragx.data.lists import Bools, Floats, Ints
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import message
-from kragx.metrics.evidence import Evidence, ForbiddenMarks
+from kragx.metrics.evidence import Evidence
 from kragx.metrics.match_table import MatchTable
 from kragx.metrics.spec import WHERE, Metric, MetricSpec, Option
 
@@ -159,13 +159,11 @@ STALE_FIRST = _metric(
 )
 
 
-def with_leak(specs: tuple[MetricSpec, ...], marks: ForbiddenMarks) -> tuple[MetricSpec, ...]:
-    """The metrics with `LEAK`, where something is forbidden and nobody has asked for it.
+def with_leak(specs: tuple[MetricSpec, ...]) -> tuple[MetricSpec, ...]:
+    """The metrics of what has forbidden documents: with `LEAK`, if nobody has asked for it.
 
     It looks as far down as the deepest of them: whoever trusts one of the others is to know.
     """
-    if not marks.kinds:
-        return specs
     if any(spec.metric == LEAK and spec["kind"] is None for spec in specs):
         return specs
     cuts = [spec.k for spec in specs if spec.metric.cuts]

@@ -106,6 +106,14 @@ def test_bad_quotes_take_time_in_proportion(tmp_path, monkeypatch, row):
     assert problems
 
 
+def test_a_whole_document_in_a_cell(tmp_path):
+    """A cell is as long as its text, and Python's own bound of 131,072 characters is none."""
+    text, path = "word " * 40_000, tmp_path / "passages.csv"
+    path.write_text(f"question,answer_passage\nWhat?,{text.strip()}\n", encoding="utf-8")
+    [query] = read_dataset(path)
+    assert query.gold[0].text == text.strip()
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 def test_pipes_and_devices(tmp_path):
     """What cannot be read twice is refused: a pipe would seem empty, a device has no end."""

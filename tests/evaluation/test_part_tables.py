@@ -112,7 +112,7 @@ def test_a_table_says_what_it_is_of(files: Path) -> None:
     assert "metadata.of" not in rows[0]
     assert (rows[1]["n_gold"], rows[1]["n_retrieved"]) == (2, 1)
     assert rows[5]["mrr@10"] is None or rows[5]["mrr@10"] != rows[5]["mrr@10"]  # no gold
-    _, about = json.loads(table.schema.metadata[TABLE_KEY])
+    about = json.loads(table.schema.metadata[TABLE_KEY])
     assert about["key"] == result.tables[0].stem
     assert about["sums"]["n_queries"] == 50
     summary = json.loads((files / "out" / SUMMARY).read_text(encoding="utf-8"))
@@ -128,9 +128,7 @@ def n_computed(files: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., in
     monkeypatch.setattr(
         scored,
         "match_part",
-        lambda part, *args, **options: (
-            computed.append(part.name) or match_part(part, *args, **options)
-        ),
+        lambda part, *args: computed.append(part.name) or match_part(part, *args),
     )
 
     def run(**options: Any) -> int:
@@ -437,7 +435,7 @@ def test_a_strangers_table_runs_no_code(files: Path) -> None:
     first = evaluate_in_parts(files / "data", files / "out")
     table = pq.read_table(first.tables[0])
     about = json.loads(table.schema.metadata[TABLE_KEY])
-    about[0]["diagnostics"]["by_kind"] = [["", "", "mkdir", {"path": str(files / "evil")}]]
+    about["diagnostics"]["by_kind"] = [["", "", "mkdir", {"path": str(files / "evil")}]]
     pq.write_table(table.replace_schema_metadata({TABLE_KEY: json.dumps(about)}), first.tables[0])
     again = evaluate_in_parts(files / "data", files / "out")
     assert again.n_kept == 3

@@ -1,24 +1,18 @@
 """`kragx convert`: gold sets and results as Parquet or as JSON Lines."""
 
-from collections.abc import Iterator
-from itertools import chain, count, islice
-from pathlib import Path
+from itertools import chain
 from typing import Annotated, Any
 
-import typer
-
 from kragx.app.commands import options as opt
-from kragx.data import Query, Reading, Retrieved
+from kragx.data import Reading
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats.format import STANDS_FOR, question_record, rules_record
-from kragx.data.formats.jsonl import make_folder, write_records
-from kragx.data.formats.parquet import ENDING, is_address, is_parquet, shown, write_questions
+from kragx.data.formats.jsonl import ending, write_records
+from kragx.data.formats.parquet import is_parquet, shown, write_questions
 from kragx.data.search_records import SEARCHES
 from kragx.ground import printing
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import message
-
-_Questions = Iterator[tuple[Query, Retrieved | None]]
 
 
 def convert(
@@ -34,17 +28,9 @@ def convert(
         str,
         opt.argument(
             metavar="OUT",
-            help="The file to write: .parquet or .jsonl. With --questions-per-file a folder.",
+            help="The file to write: .parquet or .jsonl; - is standard output.",
         ),
     ],
-    per_file: Annotated[
-        int | None,
-        typer.Option(
-            "--questions-per-file",
-            min=1,
-            help="Write Parquet files of so many questions into the folder OUT.",
-        ),
-    ] = None,
     input_format: opt.InputFormat = None,
     column: opt.Columns = None,
     roles: opt.Roles = None,
@@ -54,20 +40,15 @@ def convert(
 
     What is written says the same: queries, gold, what was retrieved, and the gold set's hash.
     """
-    if per_file is None and not (is_parquet(out) or out == "-" or out.endswith(".jsonl")):
+    if not (is_parquet(out) or out == "-" or ending(out) == ".jsonl"):
         raise UsageError(
-            "{out}: a file is expected that ends with .parquet or .jsonl",
-            field="OUT",
-            remedy="to write a folder of files name --questions-per-file",
-            out=out,
+            "{out}: a file is expected that ends with .parquet or .jsonl", field="OUT", out=out
         )
     columns = opt.columns(column) if column else None
     options: dict[str, Any] = {"encoding": encoding, "strict": True, "role": opt.said(roles)}
     reading = Reading(file, input_format, columns, **options)
     questions = ((query, answer) for _, query, answer in reading)
-    if per_file is not None:
-        _write_parts(questions, out, per_file, reading)
-    elif is_parquet(out):
+    if is_parquet(out):
         write_questions(questions, out, **_beside(reading))
     else:
         records = (question_record(*question) for question in questions)
@@ -88,20 +69,3 @@ def _beside(reading: Reading) -> dict[str, Any]:
     }
     beside = [name for name, flag in is_said.items() if flag is not False]
     return {"beside": beside, "rules": reading.forbidden}
-
-
-def _write_parts(questions: _Questions, out: str, size: int, reading: Reading) -> None:
-    """Write files of so many questions into a folder that has none yet."""
-    if not is_address(out):
-        make_folder(Path(out))
-        if any(Path(out).rglob(f"*{ENDING}")):
-            raise UsageError(
-                message("{out} holds {ending} files already", out=out, ending=ENDING),
-                field="OUT",
-                remedy="what is read from there would be of both; name another folder, or an "
-                "empty one",
-            )
-    for n in count():
-        if not (part := list(islice(questions, size))):
-            break
-        write_questions(part, f"{out.rstrip('/')}/part-{n:05}{ENDING}", **_beside(reading))

@@ -56,14 +56,13 @@ def read_records(
     Lone surrogates are replaced in every string of the object, keys and metadata included.
 
     A line that is not UTF-8 or not a JSON object, or in which a key stands twice, is reported to
-    `problems`, and passed over. `lines` are those of the file to read, with their numbers; None for
-    all.
+    `problems`, and passed over. `lines` are those to read (`raw_lines`); None for all of the file.
 
     Raises:
         DataError: the file cannot be read; or, without `problems`, a line is broken.
     """
     problems = problems or Problems(str(path), strict=True)
-    for number, raw in raw_lines(path, problems, lines):
+    for number, raw in raw_lines(path) if lines is None else lines:
         if not raw.strip():
             continue
         try:
@@ -94,12 +93,10 @@ def not_utf_8(error: UnicodeDecodeError) -> str:
     )
 
 
-def raw_lines(
-    path: str | Path, problems: Problems, lines: Iterable[tuple[int, bytes]] | None = None
-) -> Iterator[tuple[int, bytes]]:
-    """Each line as bytes; the mark at the beginning of a file is left out."""
-    with open_bytes(path) if lines is None else nullcontext(()) as file:
-        for number, raw in enumerate(file, start=1) if lines is None else lines:
+def raw_lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
+    """Each line as bytes with its number; the mark at the beginning of a file is left out."""
+    with open_bytes(path) as file:
+        for number, raw in enumerate(file, start=1):
             yield number, raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
 
 

@@ -76,6 +76,7 @@ OPTIONS: Mapping[str, Any] = {
     # Bytes; beyond it Parquet writes every text in full.
     "dictionary_pagesize_limit": 256 << 20,
     "store_schema": False,
+    "write_page_checksum": True,  # else a byte that rots is another text, or number
 }
 """How kragx writes Parquet."""
 
@@ -159,7 +160,7 @@ class ParquetTable:
         with opened(self.file, self.folder) as source:
             from pyarrow.parquet import ParquetFile
 
-            file = ParquetFile(source)
+            file = ParquetFile(source, page_checksum_verification=True)
             about = file.metadata
             with inside(path=shown(self.file)):
                 unique_names(file.schema_arrow.names)
@@ -434,6 +435,8 @@ def readable(name: str) -> Iterator[None]:
         from pyarrow import ArrowException
     try:
         yield
+    except DataError:  # which is a ValueError, too
+        raise
     except (OSError, ArrowException, ValueError, IndexError, OverflowError) as error:
         number = getattr(error, "errno", None)
         text = " ".join((os.strerror(number) if number else str(error)).split())

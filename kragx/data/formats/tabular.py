@@ -73,6 +73,8 @@ def read_csv(
     first = next(filter(str.strip, io.StringIO(text, newline="")), "")
     signs = (sign for sign in ",;\t" if sign in _IN_QUOTES.sub("", first))
     separator = "\t" if ending(path) == ".tsv" else next(signs, ",")
+    # A cell may hold a whole document, all of which is in memory by now.
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     # Strict, as a misplaced quote would swallow what follows into one cell without a word.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     header, n_columns = list[str](), 0

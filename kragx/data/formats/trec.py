@@ -138,7 +138,7 @@ def _rows(
         DataError: the file cannot be read.
     """
     is_run, is_first = names is _RUN, True
-    for line, raw in raw_lines(path, problems):
+    for line, raw in raw_lines(path):
         try:
             columns = _columns(raw.decode())
         except UnicodeDecodeError as error:

@@ -182,6 +182,20 @@ def test_every_door(match: str, tmp_path: Path) -> None:
         assert other == first, place
 
 
+@pytest.mark.parametrize("forbids", [True, False])
+def test_leaks_that_nobody_asked_for(forbids: bool, tmp_path: Path) -> None:
+    """Tables have them where something is forbidden, as whole results do, and only there."""
+    lines, _ = planted(40)
+    if not forbids:  # somebody has looked, and nothing is
+        lines = [{**line, "forbidden": []} for line in lines[1:]]
+    path = written(lines, tmp_path / "results.jsonl")
+    whole = evaluate(path, metrics=["recall@3"])
+    assert ("leak@3" in whole.mean) == forbids
+    for _ in range(2):
+        scored = evaluate_in_parts(path, tmp_path / "out", metrics=["recall@3"])
+        assert said(scored.evaluation) == said(whole)
+
+
 @pytest.mark.integration
 def test_on_ray(tmp_path: Path) -> None:
     """So they are on a cluster."""

@@ -83,6 +83,21 @@ def test_parquet_files_give_the_numbers_of_one_process(cluster, tables):
     assert there.table.pair_score.tobytes() == here.table.pair_score.tobytes()
 
 
+def test_rules_of_a_file_that_workers_do_not_find(cluster, file, tmp_path, monkeypatch):
+    """They are the first line of a file whose lines are sent, and no question."""
+    rules = {"forbidden": {"old": {"metadata.state": {"in": ["old"]}}}}
+    lines = (
+        Path(file)
+        .read_text(encoding="utf-8")
+        .replace('"text"', '"metadata": {"state": "new"}, "text"')
+    )
+    (tmp_path / "ruled.jsonl").write_text(json.dumps(rules) + "\n\n" + lines, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    here = evaluate("ruled.jsonl", metrics=["leak@3"])
+    there = evaluate("ruled.jsonl", metrics=["leak@3"], workers=Ray())
+    assert there.to_dict(queries=True) == here.to_dict(queries=True)
+
+
 @dataclass(frozen=True)
 class Deadly(BaseMatcher):
     """Kills the process that it is asked in, so often."""
