@@ -66,6 +66,13 @@ def label_format(path: Path) -> str:
     return "matrix" if "matched" in record else "gold"
 
 
+def is_store(source: object) -> bool:
+    """Whether a source of labels is a judgement store."""
+    return isinstance(source, (str, Path)) and (
+        is_url(source) or label_format(Path(source)) == "store"
+    )
+
+
 def of_matrix(path: Path) -> Iterator[Row]:
     """The labels of pairs by their places, as ``kragx match`` writes them; null is not known."""
     for line, record in read_records(path):
@@ -221,10 +228,8 @@ def examples_shown(source: object, choice: Choice) -> tuple[str | None, bool]:
     labels nobody knows.
     """
     names: set[str] = set()
-    if isinstance(source, (str, Path)) and (
-        is_url(source) or label_format(Path(source)) == "store"
-    ):
-        with Store(source, make=False) as store:
+    if is_store(source):
+        with Store(cast("str | Path", source), make=False) as store:
             mode = choice.get("asks") or asked_in(store)
             records = graded_records(store, {**choice, "asks": mode, "examples": None})
             names = {examples_of(record["question"]) for record in records}

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -16,6 +16,7 @@ from kragx.agreement.label_files import (
     Side,
     check_choice,
     examples_shown,
+    is_store,
     label_format,
     of_dataset,
     of_matrix,
@@ -24,13 +25,16 @@ from kragx.agreement.label_files import (
 from kragx.data import GoldDataset, id_difference, look_alikes, read_dataset
 from kragx.data.formats.jsonl import file_name
 from kragx.ground.errors import DataError, UsageError, shorten
-from kragx.ground.printing import message
+from kragx.ground.printing import joined, listed, message
 from kragx.judging.examples import is_held_out
-from kragx.judging.store import Address, is_url
+from kragx.judging.store import Address
 from kragx.judging.store.qrels import Choice
 
 MOST_LABELS = 101
 """The most labels that a scale may have."""
+
+LISTED = 10
+"""So many labels or pairs are named."""
 
 _SCALE = re.compile(r"\s*(-?\d+)\s*(?:-|:|\.\.)\s*(-?\d+)\s*")
 
@@ -185,10 +189,17 @@ def read_labels(
         {'c1': 2.0, 'c2': 0.0}
     """
     check_choice(choice)
+    of_a_store, options = is_store(source), {**choice, "expected": expected or None}
+    if not of_a_store and (named := next(filter(options.get, options), None)):
+        raise UsageError(
+            "belongs to a judgement store, and these labels are of none",
+            field=named,
+            remedy="leave it out",
+        )
     match source:
         case Labels():
             labels = source
-        case str() | Path() if is_url(source) or label_format(Path(source)) == "store":
+        case str() | Path() if of_a_store:
             rows, positive = of_store(Address.of(source), side, choice, expected=expected)
             labels = replace(collected(rows, str(Address.of(source))), positive=positive)
         case str() | Path() if label_format(Path(source)) == "matrix":
@@ -243,11 +254,10 @@ class Sides:
 
         return replace(self, human=half(self.human), judge=half(self.judge))
 
-    def on_scale(self) -> tuple["Sides", int]:
-        """Those on the scale, the judge's between two of its labels as well; how many are not."""
+    def on_scale(self) -> "Sides":
+        """Those on the scale, the judge's between two of its labels as well."""
         human, judge = self.human.on(self.scale), self.judge.on(self.scale, between=True)
-        n = len(self.human) + len(self.judge) - len(human) - len(judge)
-        return replace(self, human=human, judge=judge), n
+        return replace(self, human=human, judge=judge)
 
     @property
     def missing(self) -> dict[Side, tuple[Pair, ...]]:
@@ -258,16 +268,43 @@ class Sides:
             "judge": tuple(pair for pair in human if pair not in judge),
         }
 
-    @property
-    def out_of_scale(self) -> tuple[OutOfScale, ...]:
-        """Labels of either side that are not on the scale."""
-        sides: dict[Side, Labels] = {"human": self.human, "judge": self.judge}
+    def out_of_scale(self, *, between: bool = False) -> tuple[OutOfScale, ...]:
+        """Labels that are not on the scale; with `between` none of the judge's within it."""
+        of_judge = self.judge.on(self.scale, between=between)
+        sides: tuple[tuple[Side, Labels, Labels], ...] = (
+            ("human", self.human, self.human.on(self.scale)),
+            ("judge", self.judge, of_judge),
+        )
         return tuple(
             OutOfScale(side, *pair, grade)
-            for side, labels in sides.items()
+            for side, labels, kept in sides
             for pair, grade in labels.grades.items()
-            if grade not in self.scale
+            if pair not in kept.grades
         )
+
+    def remarks(self, *, between: bool = False) -> Iterator[str]:
+        """What a reader must know of the labels: those that are not used, and where all are one."""
+        if labels := self.out_of_scale(between=between):
+            names = {"human": message("human"), "judge": message("judge")}
+            texts = [
+                joined(" ", [names[of.side], of.query_id, of.document_id, f"{of.grade:g}"])
+                for of in labels
+            ]
+            yield message(
+                "out of scale, not used: {n} labels; the scale, {scale}, was taken from the human "
+                "labels: name it (--scale 0-3) if they belong to it ({labels})"
+                if self.scale.inferred
+                else "out of scale, not used: {n} labels; the scale is {scale} ({labels})",
+                n=len(labels),
+                scale=str(self.scale),
+                labels=listed(texts, LISTED),
+            )
+        if len(grades := {*self.human.on(self.scale).grades.values()}) == 1:
+            yield message(
+                "people gave every document the label {label:g}, so agreement cannot be told from "
+                "chance; a file that names no grades says 1 of each",
+                label=grades.pop(),
+            )
 
     def common(self, *, held_out: bool) -> list[Pair]:
         """The pairs with a label on the scale from both sides.
