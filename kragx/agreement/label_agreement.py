@@ -102,7 +102,8 @@ class Agreement(Result):
         change: from labels before to these, if there are any.
         notes: what a reader must know.
         settings: names, and how intervals are made; ``examples``, the name of those that the judge
-            was shown; ``held_out``, whether only queries count whose labels are never examples.
+            was shown; ``held_out``, whether there are any, and only queries count whose labels are
+            never examples.
 
     Examples:
         >>> from kragx import agree
@@ -174,7 +175,7 @@ class Agreement(Result):
             )
         headline = message(
             "{judge} against {human}: {n} pairs of {n_queries} held-out queries, labels {scale}"
-            if settings["held_out"]
+            if settings["examples"]
             else "{judge} against {human}: {n} pairs of {n_queries} queries, labels {scale}",
             judge=judge,
             human=settings["human"],
@@ -224,7 +225,6 @@ def agree(
     runs: Sequence[Run] = (),
     metric: str = METRIC,
     before: object = None,
-    held_out: bool | None = None,
     resamples: int = RESAMPLES,
     **choice: Unpack[Choice],
 ) -> Agreement:
@@ -239,12 +239,10 @@ def agree(
         metric: what they are ranked by.
         before: the judge's labels before something was changed, to compare with; None for the
             grades without examples in the same store, if these are with some.
-        held_out: whether to count only the half of the queries whose labels are never examples;
-            None for just where the judge's grades are known to be with examples.
         resamples: of the bootstrap over queries.
         choice: of a judge's store, which of its grades: ``asks``, ``model``, ``rubric`` and
             ``examples``, as for `read_labels`; without ``examples`` those with some, if there are
-            any.
+            any. Of these only the half of the queries counts whose labels are never examples.
 
     Raises:
         DataError: a file is broken, a pair has two different labels, or no pair has a label from
@@ -261,10 +259,9 @@ def agree(
     check_whole("resamples", resamples, highest=MOST_RESAMPLES)
     sides = read_sides(human, judge, scale, **choice)
     examples = sides.examples
-    is_halved = examples is not None if held_out is None else held_out
     earlier = _earlier(before, judge, sides, choice)
-    sides = sides.held_out() if is_halved else sides
-    pairs = sides.common(held_out=is_halved)
+    sides = sides if examples is None else sides.held_out()
+    pairs = sides.common()
     compared = [pair for pair in pairs if earlier and earlier.grades.get(pair) in sides.scale]
     if before is not None and not compared:
         raise DataError(
@@ -323,7 +320,7 @@ def agree(
             "unit": "query",
             "method": "expanded percentile bootstrap",
             "examples": examples,
-            "held_out": is_halved,
+            "held_out": examples is not None,
         },
     )
 

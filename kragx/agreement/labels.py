@@ -306,7 +306,7 @@ class Sides:
                 label=grades.pop(),
             )
 
-    def common(self, *, held_out: bool) -> list[Pair]:
+    def common(self) -> list[Pair]:
         """The pairs with a label on the scale from both sides.
 
         Raises:
@@ -315,16 +315,15 @@ class Sides:
         human, judge = self.human.on(self.scale).grades, self.judge.grades
         common = [pair for pair in human if judge.get(pair) in self.scale]
         if not common:
-            raise self._apart(held_out=held_out)
+            raise self._apart()
         return common
 
-    def _apart(self, *, held_out: bool) -> DataError:
+    def _apart(self) -> DataError:
         """Why no pair has a label from both sides."""
-        if held_out:
+        if self.examples is not None:
             return DataError(
                 "no pair of the held-out half of the queries has a label from both sides",
-                remedy="label more queries (kragx judge label), and let the judge grade them; or "
-                "count all (--all-queries)",
+                remedy="label more queries (kragx judge label), and let the judge grade them",
             )
         # One id of each side shows at once in which form the other file has them.
         (query, document), (query_2, document_2) = (

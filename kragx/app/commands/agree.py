@@ -30,14 +30,6 @@ def agree(
     before: Annotated[
         str | None, typer.Option(help="The judge's labels before a change, to compare with.")
     ] = None,
-    held_out: Annotated[
-        bool | None,
-        typer.Option(
-            "--held-out/--all-queries",
-            help="Count only the half of the queries whose labels are never examples (default: "
-            "where the judge's grades are with examples).",
-        ),
-    ] = None,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Say how far a judge's labels are from people's."""
@@ -52,7 +44,6 @@ def agree(
         rubric=rubric,
         examples=examples,
         before=before,
-        held_out=held_out,
     )
     show(format, result.describe, result.to_dict)
 
