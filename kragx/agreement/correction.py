@@ -240,7 +240,11 @@ def correct(
     sides = sides.on_scale()
     by_query, chances = _drawing(human, questions)
     asks = None if by_query is None else _values_of(by_query, queries)
-    pool = _pool_of(sides)
+    graded = [
+        sorted([*pair, grade] for pair, grade in labels.grades.items())
+        for labels in (sides.human, sides.judge)
+    ]
+    pool = key_of(canonical_json(graded))[:16]
     specs = scoring.made_of_labels(metrics)
     depth = max(map(_cut, specs))
     scores = [_scored(sides, queries, run, specs, depth, least) for run in runs]
@@ -457,12 +461,3 @@ def _dataset(source: object) -> GoldDataset | None:
     # Qrels say nothing of how their questions were drawn.
     is_gold = label_format(Path(source)) == "gold" and kind_of_file(source) != "qrels"
     return read_dataset(source) if is_gold else None
-
-
-def _pool_of(sides: Sides) -> str:
-    """A hash of all labels."""
-    labels = [
-        sorted([*pair, grade] for pair, grade in side.grades.items())
-        for side in (sides.human, sides.judge)
-    ]
-    return key_of(canonical_json(labels))[:16]

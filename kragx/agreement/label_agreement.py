@@ -345,9 +345,12 @@ def _earlier(before: object, judge: object, sides: Sides, choice: Choice) -> Lab
     without: Choice = {**choice, "examples": NO_EXAMPLES if before is None else None}
     if before is not None:
         return read_labels(before, "judge", **(without if is_store(before) else {}))
-    if sides.examples is None or not sides.has_plain:
+    if sides.examples is None:
         return None
-    labels = read_labels(judge, "judge", **without)
+    try:
+        labels = read_labels(judge, "judge", **without)
+    except DataError:  # the store has grades with examples alone
+        return None
     return replace(labels, name=f"{labels.name} without examples")
 
 

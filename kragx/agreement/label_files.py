@@ -221,8 +221,8 @@ def asked_in(store: Store) -> str:
     return str(next(iter(kinds), "relevance"))
 
 
-def examples_shown(source: object, choice: Choice) -> tuple[str | None, bool]:
-    """The name of the examples that a store's judge was shown, and whether it graded without, too.
+def examples_shown(source: object, choice: Choice) -> str | None:
+    """The name of the examples that a store's judge was shown.
 
     Those that are chosen, else the only ones there are; None for none. Of any other source of
     labels nobody knows.
@@ -232,8 +232,6 @@ def examples_shown(source: object, choice: Choice) -> tuple[str | None, bool]:
         with Store(cast("str | Path", source), make=False) as store:
             mode = choice.get("asks") or asked_in(store)
             records = graded_records(store, {**choice, "asks": mode, "examples": None})
-            names = {examples_of(record["question"]) for record in records}
-    sets, examples = names - {NO_EXAMPLES}, choice.get("examples")
-    if examples is None and len(sets) == 1:
-        (examples,) = sets
-    return None if examples == NO_EXAMPLES else examples, NO_EXAMPLES in names
+            names = {examples_of(record["question"]) for record in records} - {NO_EXAMPLES}
+    examples = choice.get("examples") or (names.pop() if len(names) == 1 else None)
+    return None if examples == NO_EXAMPLES else examples

@@ -236,14 +236,12 @@ class Sides:
         human, judge: the labels.
         scale: of both.
         examples: the name of those that the judge was shown; None for none, and where nobody knows.
-        has_plain: whether its store has grades without any as well.
     """
 
     human: Labels
     judge: Labels
     scale: Scale
     examples: str | None
-    has_plain: bool
 
     def held_out(self) -> "Sides":
         """Those of the queries whose labels are never examples."""
@@ -354,11 +352,11 @@ def read_sides(
     """
     # People first: where both are broken, theirs is the file that somebody can mend.
     people = read_labels(human, "human")
-    examples, has_plain = examples_shown(judge, choice)
+    examples = examples_shown(judge, choice)
     if examples is not None:
         choice["examples"] = examples
     machine = read_labels(judge, "judge", expected=expected, **choice)
-    return Sides(people, machine, read_scale(scale, people), examples, has_plain)
+    return Sides(people, machine, read_scale(scale, people), examples)
 
 
 def other_form(missing: Mapping[Side, Iterable[Pair]]) -> str:

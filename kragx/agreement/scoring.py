@@ -1,5 +1,6 @@
 """Systems scored by labels, and whether two label sets rank them alike."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
@@ -24,6 +25,7 @@ from kragx.ground.printing import (
     number,
     warning,
 )
+from kragx.matchers import MatchWarning
 from kragx.metrics import DEFAULT_METRICS, Floats, MetricLike, MetricSpec
 
 LEVEL = f"{CONFIDENCE * 100:g} %"
@@ -102,6 +104,9 @@ def scored_by(
         queries: in this order; one without labels has no gold.
         run: with names for its documents, as of `systems`.
         specs: the metrics.
+
+    Raises:
+        DataError: no document of the run has a label.
     """
     gold = {
         query: [Gold(id=doc, grade=grade - max(0, scale.low)) for doc, grade in of_query.items()]
@@ -109,7 +114,19 @@ def scored_by(
     }
     asked = tuple(Query(query, gold=tuple(gold.get(query, ()))) for query in queries)
     criteria = Criteria.of(match="id", metrics=specs, no_gold="zero")
-    return evaluate_run(GoldDataset(asked, name=labels.name), run, criteria).answered()
+    with warnings.catch_warnings():
+        # Of ids that never meet, which speaks of other matchers; here it is an error.
+        warnings.simplefilter("ignore", MatchWarning)
+        evaluation = evaluate_run(GoldDataset(asked, name=labels.name), run, criteria).answered()
+    table = evaluation.table
+    if table.n_docs.any() and not table.matched.any():
+        raise DataError(
+            "none of its documents has a label of {labels} on these questions",
+            field=run.name,
+            remedy="both name documents by id; see that they are the same",
+            labels=labels.name,
+        )
+    return evaluation
 
 
 METRIC: str = DEFAULT_METRICS[0]

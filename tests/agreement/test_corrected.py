@@ -566,7 +566,9 @@ def test_a_judge_that_was_shown_labels(store):
     human, grades, run = files(n_queries=90, n_labelled=60)
     rubric = RUBRICS["relevance-en-1"]
     questions = [
-        Question(rubric, f"{query} {doc} .", query=f"about {query}", query_id=query, document_id=doc)
+        Question(
+            rubric, f"{query} {doc} .", query=f"about {query}", query_id=query, document_id=doc
+        )
         for query, docs in grades.items()
         for doc in docs
     ]

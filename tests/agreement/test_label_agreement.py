@@ -190,6 +190,15 @@ class TestSystems:
         plain = agree(self.human, self.judge, runs=self.runs, resamples=50).systems
         assert agree(*shifted, runs=self.runs, resamples=50).systems == plain
 
+    def test_ids_that_never_meet(self, recwarn):
+        """A system none of whose documents has a label is an error, not a zero in a ranking; and
+        nothing is said of matchers, which there are none of here.
+        """
+        chunked = run_of("chunked", ("x1", "x2"))
+        with pytest.raises(DataError, match="chunked: none of its documents has a label of labels"):
+            agree(self.human, self.judge, runs=[*self.runs, chunked], resamples=50)
+        assert not recwarn.list
+
     def test_one_system(self):
         """One system has no ranking, two of one name no names."""
         with pytest.raises(UsageError, match="at least two"):
