@@ -225,7 +225,8 @@ def correct(
             "least: {least!r} is below 3, and two queries have hardly a spread", least=least
         )
     runs = scoring.systems(runs)
-    sides = read_sides(human, judge, scale, expected=expected, **choice)
+    people = _dataset(human)  # read once, as it may be standard input
+    sides = read_sides(people or human, judge, scale, expected=expected, **choice)
     notes: list[str] = []
     if sides.examples is not None:
         # The judge has seen the labels of the other half, and is nearer to people there.
@@ -238,7 +239,7 @@ def correct(
         [*sides.remarks(between=True), *notes],
     )
     sides = sides.on_scale()
-    by_query, chances = _drawing(human, questions)
+    by_query, chances = _drawing(human, people, _dataset(questions))
     asks = None if by_query is None else _values_of(by_query, queries)
     graded = [
         sorted([*pair, grade] for pair, grade in labels.grades.items())
@@ -365,7 +366,7 @@ def _scored(
 
 
 def _drawing(
-    human: object, questions: object
+    human: object, of_people: GoldDataset | None, of_all: GoldDataset | None
 ) -> tuple[Mapping[str, float] | None, Mapping[str, float] | None]:
     """How labelled questions were drawn of all that the judge has graded.
 
@@ -373,8 +374,9 @@ def _drawing(
 
     Args:
         human: people's labels, as for `read_labels`.
-        questions: a `GoldDataset` or its path, with ``weight`` and ``inclusion``; or None.
-            Where it says no weights, those count by which the sample was drawn.
+        of_people: the gold set that they are; None for others.
+        of_all: all questions with ``weight`` and ``inclusion``; or None. Where it says no weights,
+            those count by which the sample was drawn.
 
     Returns:
         How many asks each question stands for, None where all are alike; of each drawn one its
@@ -384,7 +386,7 @@ def _drawing(
         DataError: the labels were drawn as stratified pairs, or a question's chance to be labelled
             is greater than that to be there.
     """
-    of_all, of_people, sample = _dataset(questions), _dataset(human), drawing_of(human)
+    sample = drawing_of(human)
     if sample.get("design") == "stratified":
         raise DataError(
             "{human}: a stratified sample, with as many pairs of rare grades as of frequent "

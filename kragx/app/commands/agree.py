@@ -82,11 +82,13 @@ def corrected(
     if out is not None and out.suffix != ".html":
         raise UsageError("--out: {out} must end with .html", out=out)
     files = [*(runs or ()), *(more or ())]
+    # Before they are read: standard input can be looked at once more, not read twice.
+    questions = questions or next((file for file in files if kind_of_file(file) != "run"), None)
     result = agreement.correct(
         human,
         judge,
         _systems(runs, more),
-        questions=questions or next((file for file in files if kind_of_file(file) != "run"), None),
+        questions=questions,
         metrics=metric or ["ndcg@10"],
         scale=scale,
         least=least,
