@@ -238,7 +238,7 @@ def correct(
         len(sides.out_of_scale(between=True)),
         [*sides.remarks(between=True), *notes],
     )
-    sides = sides.on_scale()
+    sides = sides.on_scale(between=True)
     by_query, chances = _drawing(human, people, _dataset(questions))
     asks = None if by_query is None else _values_of(by_query, queries)
     graded = [

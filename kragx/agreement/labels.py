@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Unpack
+from typing import Unpack, get_args
 
 from kragx.agreement.label_files import (
     Key,
@@ -252,9 +252,9 @@ class Sides:
 
         return replace(self, human=half(self.human), judge=half(self.judge))
 
-    def on_scale(self) -> "Sides":
-        """Those on the scale, the judge's between two of its labels as well."""
-        human, judge = self.human.on(self.scale), self.judge.on(self.scale, between=True)
+    def on_scale(self, *, between: bool = False) -> "Sides":
+        """Those on the scale; with `between` the judge's between two of its labels as well."""
+        human, judge = self.human.on(self.scale), self.judge.on(self.scale, between=between)
         return replace(self, human=human, judge=judge)
 
     @property
@@ -267,17 +267,13 @@ class Sides:
         }
 
     def out_of_scale(self, *, between: bool = False) -> tuple[OutOfScale, ...]:
-        """Labels that are not on the scale; with `between` none of the judge's within it."""
-        of_judge = self.judge.on(self.scale, between=between)
-        sides: tuple[tuple[Side, Labels, Labels], ...] = (
-            ("human", self.human, self.human.on(self.scale)),
-            ("judge", self.judge, of_judge),
-        )
+        """Labels of either side that `on_scale` leaves out."""
+        kept, sides = self.on_scale(between=between), get_args(Side)
         return tuple(
             OutOfScale(side, *pair, grade)
-            for side, labels, kept in sides
-            for pair, grade in labels.grades.items()
-            if pair not in kept.grades
+            for side in sides
+            for pair, grade in getattr(self, side).grades.items()
+            if pair not in getattr(kept, side).grades
         )
 
     def remarks(self, *, between: bool = False) -> Iterator[str]:
@@ -310,16 +306,11 @@ class Sides:
         Raises:
             DataError: there is none.
         """
-        human, judge = self.human.on(self.scale).grades, self.judge.grades
-        common = [pair for pair in human if judge.get(pair) in self.scale]
-        if not common:
-            raise self._apart()
-        return common
-
-    def _apart(self) -> DataError:
-        """Why no pair has a label from both sides."""
+        kept = self.on_scale()
+        if common := [pair for pair in kept.human.grades if pair in kept.judge.grades]:
+            return common
         if self.examples is not None:
-            return DataError(
+            raise DataError(
                 "no pair of the held-out half of the queries has a label from both sides",
                 remedy="label more queries (kragx judge label), and let the judge grade them",
             )
@@ -327,7 +318,7 @@ class Sides:
         (query, document), (query_2, document_2) = (
             next(iter(side.grades)) for side in (self.human, self.judge)
         )
-        return DataError(
+        raise DataError(
             "no pair has a label of the scale {scale} from both sides. {human} has query "
             "{query!r}, document {document!r}, {judge} has query {query_2!r}, document "
             "{document_2!r}: pairs are joined by query id and document id",
