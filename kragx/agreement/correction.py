@@ -35,7 +35,6 @@ from kragx.ground.printing import (
     warning,
 )
 from kragx.judging.rubric import canonical_json, key_of
-from kragx.judging.store import is_url
 from kragx.judging.store.qrels import Choice
 from kragx.metrics import Floats, MetricSpec, parse
 from kragx.metrics.weights import weighted_mean
@@ -456,10 +455,7 @@ def _values_of(values: Mapping[str, float], queries: Sequence[str]) -> Floats:
 
 def _dataset(source: object) -> GoldDataset | None:
     """The gold set that something is, or is the path of; None for other labels."""
-    if isinstance(source, GoldDataset):
-        return source
-    if not isinstance(source, (str, Path)) or is_url(source):
-        return None
+    if not isinstance(source, (str, Path)) or label_format(source) != "gold":
+        return source if isinstance(source, GoldDataset) else None
     # Qrels say nothing of how their questions were drawn.
-    is_gold = label_format(Path(source)) == "gold" and kind_of_file(source) != "qrels"
-    return read_dataset(source) if is_gold else None
+    return read_dataset(source) if kind_of_file(source) != "qrels" else None

@@ -8,7 +8,7 @@ import numpy as np
 
 from kragx.agreement import scoring
 from kragx.agreement.coefficients import confusions, defined, statistics
-from kragx.agreement.label_files import Pair, Side, is_store
+from kragx.agreement.label_files import Pair, Side, label_format
 from kragx.agreement.labels import (
     LISTED,
     Labels,
@@ -344,7 +344,7 @@ def _earlier(before: object, judge: object, sides: Sides, choice: Choice) -> Lab
     # Those that are named may be of another store, whose examples nobody has named.
     without: Choice = {**choice, "examples": NO_EXAMPLES if before is None else None}
     if before is not None:
-        return read_labels(before, "judge", **(without if is_store(before) else {}))
+        return read_labels(before, "judge", **(without if label_format(before) == "store" else {}))
     if sides.examples is None:
         return None
     try:

@@ -47,14 +47,17 @@ Side = Literal["human", "judge"]
 _SQLITE = b"SQLite format 3\x00"
 
 
-def label_format(path: Path) -> str:
-    """The format of a file of labels; one that is no other is a gold set.
+def label_format(source: object) -> str:
+    """The format of a file of labels, or other source; what is no other is a gold set.
 
     Raises:
         DataError: the file cannot be read.
     """
-    if str(path) == "-":
+    if not isinstance(source, (str, Path)) or str(source) == "-":
         return "gold"
+    if is_url(source):
+        return "store"
+    path = Path(source)
     with open_bytes(path) as file:
         start = file.read(16)
     if start == _SQLITE:
@@ -64,13 +67,6 @@ def label_format(path: Path) -> str:
         return "gold"
     _, record = next(read_records(path), (0, {}))
     return "matrix" if "matched" in record else "gold"
-
-
-def is_store(source: object) -> bool:
-    """Whether a source of labels is a judgement store."""
-    return isinstance(source, (str, Path)) and (
-        is_url(source) or label_format(Path(source)) == "store"
-    )
 
 
 def of_matrix(path: Path) -> Iterator[Row]:
@@ -228,7 +224,7 @@ def examples_shown(source: object, choice: Choice) -> str | None:
     labels nobody knows.
     """
     names: set[str] = set()
-    if is_store(source):
+    if label_format(source) == "store":
         with Store(cast("str | Path", source), make=False) as store:
             mode = choice.get("asks") or asked_in(store)
             records = graded_records(store, {**choice, "asks": mode, "examples": None})

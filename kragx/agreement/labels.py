@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Unpack, get_args
+from typing import Unpack
 
 from kragx.agreement.label_files import (
     Key,
@@ -16,7 +16,6 @@ from kragx.agreement.label_files import (
     Side,
     check_choice,
     examples_shown,
-    is_store,
     label_format,
     of_dataset,
     of_matrix,
@@ -189,8 +188,8 @@ def read_labels(
         {'c1': 2.0, 'c2': 0.0}
     """
     check_choice(choice)
-    of_a_store, options = is_store(source), {**choice, "expected": expected or None}
-    if not of_a_store and (named := next(filter(options.get, options), None)):
+    kind, options = label_format(source), {**choice, "expected": expected or None}
+    if kind != "store" and (named := next(filter(options.get, options), None)):
         raise UsageError(
             "belongs to a judgement store, and these labels are of none",
             field=named,
@@ -199,10 +198,10 @@ def read_labels(
     match source:
         case Labels():
             labels = source
-        case str() | Path() if of_a_store:
+        case str() | Path() if kind == "store":
             rows, positive = of_store(Address.of(source), side, choice, expected=expected)
             labels = replace(collected(rows, str(Address.of(source))), positive=positive)
-        case str() | Path() if label_format(Path(source)) == "matrix":
+        case str() | Path() if kind == "matrix":
             labels = collected(of_matrix(Path(source)), str(Path(source)))
         case _:
             is_named = isinstance(source, (str, Path, GoldDataset))
@@ -268,12 +267,16 @@ class Sides:
 
     def out_of_scale(self, *, between: bool = False) -> tuple[OutOfScale, ...]:
         """Labels of either side that `on_scale` leaves out."""
-        kept, sides = self.on_scale(between=between), get_args(Side)
+        kept = self.on_scale(between=between)
+        sides: tuple[tuple[Side, Labels, Labels], ...] = (
+            ("human", self.human, kept.human),
+            ("judge", self.judge, kept.judge),
+        )
         return tuple(
             OutOfScale(side, *pair, grade)
-            for side in sides
-            for pair, grade in getattr(self, side).grades.items()
-            if pair not in getattr(kept, side).grades
+            for side, labels, on_scale in sides
+            for pair, grade in labels.grades.items()
+            if pair not in on_scale.grades
         )
 
     def remarks(self, *, between: bool = False) -> Iterator[str]:
