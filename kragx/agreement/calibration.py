@@ -226,9 +226,9 @@ def calibrate(
     tested, choice, honest = Chooser(tried, truth, query_of, by, folds, seed).result()
     # Of several the simplest, which comes first.
     closest = min(tested, key=lambda candidate: candidate.mistakes)
-    made_by, at = None, closest.match.get("threshold")
+    made_by, threshold = None, closest.match.get("threshold")
     if labels is not None and not closest.mistakes:
-        made_by = closest.name if at is None else f"{closest.name} >= {at:.4g}"
+        made_by = closest.name if threshold is None else f"{closest.name} >= {threshold:.4g}"
         honest = replace(honest, value=None, low=None, high=None)
     # Without an agreement, which is NaN, it comes last.
     values = np.array([candidate.agreement.value for candidate in tested], np.float64)

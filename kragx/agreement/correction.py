@@ -334,7 +334,7 @@ def _scored(
     (*judge, judged), (*people, share) = (
         [score.values for score in evaluation.scores] for evaluation in (by_judge, by_people)
     )
-    if unknown := next((spec for spec, of in zip(specs, judge) if np.isnan(of).any()), None):
+    if unknown := next((spec for spec, row in zip(specs, judge) if np.isnan(row).any()), None):
         raise UsageError(
             "metric {spec!r} has no value for some queries, and a corrected "
             "mean needs one for each; name another, such as ndcg@10",

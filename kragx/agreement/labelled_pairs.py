@@ -170,7 +170,7 @@ def _match(chunk: _Stretch, gold: _Stretch) -> bool:
 
 def _stretch(text: str | None, metadata: Mapping[str, Any]) -> _Stretch | None:
     keys = SpanOptions()
-    source, start, end = (value_of(metadata, of) for of in (keys.source, keys.start, keys.end))
+    source, start, end = (value_of(metadata, key) for key in (keys.source, keys.start, keys.end))
     if source is None or not is_place(start):
         return None
     end = start + len(text or "") if end is None else end

@@ -189,10 +189,10 @@ def read_labels(
     """
     check_choice(choice)
     kind, options = label_format(source), {**choice, "expected": expected or None}
-    if kind != "store" and (named := next(filter(options.get, options), None)):
+    if kind != "store" and (option := next(filter(options.get, options), None)):
         raise UsageError(
             "belongs to a judgement store, and these labels are of none",
-            field=named,
+            field=option,
             remedy="leave it out",
         )
     match source:
@@ -284,8 +284,10 @@ class Sides:
         if labels := self.out_of_scale(between=between):
             names = {"human": message("human"), "judge": message("judge")}
             texts = [
-                joined(" ", [names[of.side], of.query_id, of.document_id, f"{of.grade:g}"])
-                for of in labels
+                joined(
+                    " ", [names[label.side], label.query_id, label.document_id, f"{label.grade:g}"]
+                )
+                for label in labels
             ]
             yield message(
                 "out of scale, not used: {n} labels; the scale, {scale}, was taken from the human "

@@ -151,7 +151,7 @@ def test_corrected_means_of_traffic(kragx, jsonl, qrels, here):
 
 
 def test_corrected_from_standard_input(kragx, qrels, here):
-    """Labels or a run may come through a pipe, which is read once: the numbers are those of files."""
+    """Labels or a run may come through a pipe, which is read once."""
     grades = {f"q{at}": {"d": 3 * (at % 3 > 0)} for at in range(30)}
     people = qrels("people.qrels", dict([*grades.items()][:21]))
     judge = qrels("judge.qrels", grades)
