@@ -48,7 +48,8 @@ def labelled(
             remedy="name the least one (--positive 3), or the rubric's file (--rubric FILE.yaml)",
             name=labels.name,
         )
-    pairs, truth, n_unused = _resolved(items, labels.by_gold, positive)
+    by_gold = labels.of_gold or {(*pair, None): grade for pair, grade in labels.grades.items()}
+    pairs, truth, n_unused = _resolved(items, by_gold, positive)
     if len(np.unique(pairs[:, 0])) < 2:
         raise DataError("labels: all are of one query; at least two are needed, to choose on some")
     if truth.all() or not truth.any():

@@ -60,11 +60,6 @@ class Labels:
     def __len__(self) -> int:
         return len(self.of_gold or self.grades)
 
-    @property
-    def by_gold(self) -> Mapping[Key, float]:
-        """All labels as `of_gold` has them."""
-        return self.of_gold or {(*pair, None): grade for pair, grade in self.grades.items()}
-
     @cached_property
     def queries(self) -> Mapping[str, Mapping[str, float]]:
         """The labels of each query by document id."""
@@ -244,12 +239,11 @@ class Sides:
 
     def held_out(self) -> "Sides":
         """Those of the queries whose labels are never examples."""
-
-        def half(labels: Labels) -> Labels:
-            grades = {p: grade for p, grade in labels.grades.items() if is_held_out(p[0])}
-            return replace(labels, grades=grades)
-
-        return replace(self, human=half(self.human), judge=half(self.judge))
+        human, judge = (
+            replace(labels, grades={p: g for p, g in labels.grades.items() if is_held_out(p[0])})
+            for labels in (self.human, self.judge)
+        )
+        return replace(self, human=human, judge=judge)
 
     def on_scale(self, *, between: bool = False) -> "Sides":
         """Those on the scale; with `between` the judge's between two of its labels as well."""
