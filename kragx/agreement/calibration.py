@@ -226,8 +226,9 @@ def calibrate(
     tested, choice, honest = Chooser(tried, truth, query_of, by, folds, seed).result()
     # Of several the simplest, which comes first.
     closest = min(tested, key=lambda candidate: candidate.mistakes)
-    made_by = None if labels is None or closest.mistakes else _decision(closest)
-    if made_by is not None:
+    made_by, threshold = None, closest.match.get("threshold")
+    if labels is not None and not closest.mistakes:
+        made_by = closest.name if threshold is None else f"{closest.name} >= {threshold:.4g}"
         honest = replace(honest, value=None, low=None, high=None)
     # Without an agreement, which is NaN, it comes last.
     values = np.array([candidate.agreement.value for candidate in tested], np.float64)
@@ -250,14 +251,4 @@ def calibrate(
         n_unused=n_unused,
         made_by=made_by,
         cautions=(caution,) if min(n_matched, n_unmatched) < _FEW else (),
-    )
-
-
-def _decision(candidate: Candidate) -> str:
-    """A way to match with its threshold, as people read it."""
-    threshold = candidate.match.get("threshold")
-    if threshold is None:
-        return candidate.name
-    return message(
-        "{match} from {threshold:.4g} on", match=candidate.name, threshold=float(threshold)
     )

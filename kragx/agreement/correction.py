@@ -22,7 +22,6 @@ from kragx.agreement.sample import drawing_of
 from kragx.comparison.statistics import CONFIDENCE, Interval
 from kragx.data import GoldDataset, Run, read_dataset
 from kragx.data.source import kind_of_file
-from kragx.evaluation.evaluation import Evaluation
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.printing import (
     Line,
@@ -36,9 +35,9 @@ from kragx.ground.printing import (
     warning,
 )
 from kragx.judging.rubric import canonical_json, key_of
-from kragx.judging.store import is_url
 from kragx.judging.store.qrels import Choice
-from kragx.metrics import Floats
+from kragx.metrics import Floats, MetricSpec, parse
+from kragx.metrics.weights import weighted_mean
 
 LEAST_QUERIES = 20
 """The fewest labelled queries from which a correction is made, unless more are asked for."""
@@ -225,7 +224,8 @@ def correct(
             "least: {least!r} is below 3, and two queries have hardly a spread", least=least
         )
     runs = scoring.systems(runs)
-    sides = read_sides(human, judge, scale, expected=expected, **choice)
+    people = _dataset(human)  # read once, as it may be standard input
+    sides = read_sides(people or human, judge, scale, expected=expected, **choice)
     notes: list[str] = []
     if sides.examples is not None:
         # The judge has seen the labels of the other half, and is nearer to people there.
@@ -233,12 +233,21 @@ def correct(
         notes.append(message("the judge was shown labels: only the half that it never sees counts"))
     queries = [*sides.judge.queries]
     # After the half is taken, so that labels are counted as off the scale only where they count.
-    sides, n_out_of_scale = sides.on_scale()
-    by_query, chances = _drawing(human, questions)
+    n_out_of_scale, notes = (
+        len(sides.out_of_scale(between=True)),
+        [*sides.remarks(between=True), *notes],
+    )
+    sides = sides.on_scale(between=True)
+    by_query, chances = _drawing(human, people, _dataset(questions))
     asks = None if by_query is None else _values_of(by_query, queries)
-    pool = _pool_of(sides)
-    scores = [_scored(sides, queries, run, metrics, least) for run in runs]
-    specs = scores[0][0].specs
+    graded = [
+        sorted([*pair, grade] for pair, grade in labels.grades.items())
+        for labels in (sides.human, sides.judge)
+    ]
+    pool = key_of(canonical_json(graded))[:16]
+    specs = scoring.made_of_labels(metrics)
+    depth = max(map(_cut, specs))
+    scores = [_scored(sides, queries, run, specs, depth, least) for run in runs]
     if names := [str(spec) for spec in specs if spec.needs_all_gold]:
         notes.append(
             message(
@@ -249,10 +258,10 @@ def correct(
         )
     means = partial(_means, [*map(str, specs)], queries, asks, chances)
     systems: dict[str, CorrectedSystem] = {}
-    for run, (evaluation, n_partly, values) in zip(runs, scores):
+    for run, (values, of_run) in zip(runs, scores):
         # Of values, query by query: what both systems share falls out, and the interval is
         # narrower. Two means within 0 and 1 are at most 1 apart, whichever is greater.
-        apart = values - scores[0][2]
+        apart = values - scores[0][0]
         n_common = int((~np.isnan(apart[1, 0])).sum())
         if systems and n_common < least:
             notes.append(
@@ -268,17 +277,14 @@ def correct(
             metrics=means(values, (0, 1)),
             differences=means(apart, (-1, 1)) if is_compared else None,
             labelled=tuple(compress(queries, ~np.isnan(values[1, 0]))),
-            n_partly_labelled=n_partly,
             n_unscored=len(run.results.keys() - {*queries}),
-            judged=scoring.judged_share(evaluation, _depth_of(evaluation)),
-            n_missing=evaluation.counts["n_missing"],
-            n_failed=evaluation.counts["n_failed"],
+            **of_run,
         )
     return Corrected(
         systems=systems,
         n_out_of_scale=n_out_of_scale,
         scale=sides.scale,
-        notes=(*scoring.scale_notes(sides.scale, n_out_of_scale), *notes),
+        notes=(*scoring.scale_notes(sides.scale), *notes),
         settings={
             "human": sides.human.name,
             "judge": sides.judge.name,
@@ -291,27 +297,51 @@ def correct(
     )
 
 
+def _cut(spec: MetricSpec) -> int:
+    """How deep a metric looks; a `UsageError` where it looks at whole lists."""
+    if isinstance(spec.k, int):
+        return spec.k
+    raise UsageError(
+        "metric {spec!r} looks at whole lists, which people would have to "
+        "label to the end; cut it, for example {name}@10",
+        spec=str(spec),
+        name=spec.name,
+    )
+
+
 def _scored(
-    sides: Sides, queries: Sequence[str], run: Run, metrics: Sequence[str], least: int
-) -> tuple[Evaluation, int, Floats]:
-    """Score a system by labels that are on the scale.
+    sides: Sides,
+    queries: Sequence[str],
+    run: Run,
+    specs: Sequence[MetricSpec],
+    depth: int,
+    least: int,
+) -> tuple[Floats, dict[str, Any]]:
+    """Score a system by labels that are on the scale, down to a depth.
 
     Returns:
-        The evaluation by the judge's labels; how many queries people have labelled in part; and
         (2, m, q) the values by the judge's labels and by people's, NaN of a query that they have
-        not labelled down to the deepest cut.
+        not labelled down to the depth; and what `CorrectedSystem` says of the run beside them.
 
     Raises:
         DataError: people have labelled fewer than `least` queries whole.
-        UsageError: a metric has no cut, or no value for some query.
+        UsageError: a metric has no value for some query.
     """
     by_judge, by_people = (
-        scoring.scored_by(labels, sides.scale, queries, run, metrics)
+        scoring.scored_by(labels, sides.scale, queries, run, [*specs, parse(f"judged@{depth}")])
         for labels in (sides.judge, sides.human)
     )
-    depth = _depth_of(by_judge)
+    (*judge, judged), (*people, share) = (
+        [score.values for score in evaluation.scores] for evaluation in (by_judge, by_people)
+    )
+    if unknown := next((spec for spec, row in zip(specs, judge) if np.isnan(row).any()), None):
+        raise UsageError(
+            "metric {spec!r} has no value for some queries, and a corrected "
+            "mean needs one for each; name another, such as ndcg@10",
+            spec=str(unknown),
+        )
     touched = np.array([query in sides.human.queries for query in queries], bool)
-    whole = touched & [labelled.all() for labelled in scoring.judged_lists(by_people, depth)]
+    whole = touched & ~(share < 1)  # of an empty list there is nothing to label
     n_whole, n_partly = int(whole.sum()), int((touched & ~whole).sum())
     if n_whole < least:
         raise DataError(
@@ -326,35 +356,16 @@ def _scored(
             ),
             remedy="label more (kragx judge label --queries), or take a smaller cut",
         )
-    judge, people = (
-        np.array([score.values for score in evaluation.scores])
-        for evaluation in (by_judge, by_people)
-    )
-    # Only what people have labelled whole is scored by them; the rest is not known, never 0.
-    return by_judge, n_partly, np.stack([judge, np.where(whole, people, np.nan)])
-
-
-def _depth_of(evaluation: Evaluation) -> int:
-    """The deepest cut; a `UsageError` where a metric has none, or no value for some query."""
-    for score in evaluation.scores:
-        if not isinstance(score.spec.k, int):
-            raise UsageError(
-                "metric {spec!r} looks at whole lists, which people would have to "
-                "label to the end; cut it, for example {name}@10",
-                spec=str(score.spec),
-                name=score.spec.name,
-            )
-        if np.isnan(score.values).any():
-            raise UsageError(
-                "metric {spec!r} has no value for some queries, and a corrected "
-                "mean needs one for each; name another, such as ndcg@10",
-                spec=str(score.spec),
-            )
-    return max(spec.k for spec in evaluation.specs if isinstance(spec.k, int))
+    return np.stack([judge, np.where(whole, people, np.nan)]), {
+        "n_partly_labelled": n_partly,
+        "judged": weighted_mean(judged),
+        "n_missing": by_judge.counts["n_missing"],
+        "n_failed": by_judge.counts["n_failed"],
+    }
 
 
 def _drawing(
-    human: object, questions: object
+    human: object, of_people: GoldDataset | None, of_all: GoldDataset | None
 ) -> tuple[Mapping[str, float] | None, Mapping[str, float] | None]:
     """How labelled questions were drawn of all that the judge has graded.
 
@@ -362,8 +373,9 @@ def _drawing(
 
     Args:
         human: people's labels, as for `read_labels`.
-        questions: a `GoldDataset` or its path, with ``weight`` and ``inclusion``; or None.
-            Where it says no weights, those count by which the sample was drawn.
+        of_people: the gold set that they are; None for others.
+        of_all: all questions with ``weight`` and ``inclusion``; or None. Where it says no weights,
+            those count by which the sample was drawn.
 
     Returns:
         How many asks each question stands for, None where all are alike; of each drawn one its
@@ -373,7 +385,7 @@ def _drawing(
         DataError: the labels were drawn as stratified pairs, or a question's chance to be labelled
             is greater than that to be there.
     """
-    of_all, of_people, sample = _dataset(questions), _dataset(human), drawing_of(human)
+    sample = drawing_of(human)
     if sample.get("design") == "stratified":
         raise DataError(
             "{human}: a stratified sample, with as many pairs of rare grades as of frequent "
@@ -443,19 +455,7 @@ def _values_of(values: Mapping[str, float], queries: Sequence[str]) -> Floats:
 
 def _dataset(source: object) -> GoldDataset | None:
     """The gold set that something is, or is the path of; None for other labels."""
-    if isinstance(source, GoldDataset):
-        return source
-    if not isinstance(source, (str, Path)) or is_url(source):
-        return None
+    if not isinstance(source, (str, Path)) or label_format(source) != "gold":
+        return source if isinstance(source, GoldDataset) else None
     # Qrels say nothing of how their questions were drawn.
-    is_gold = label_format(Path(source)) == "gold" and kind_of_file(source) != "qrels"
-    return read_dataset(source) if is_gold else None
-
-
-def _pool_of(sides: Sides) -> str:
-    """A hash of all labels."""
-    labels = [
-        sorted([*pair, grade] for pair, grade in side.grades.items())
-        for side in (sides.human, sides.judge)
-    ]
-    return key_of(canonical_json(labels))[:16]
+    return read_dataset(source) if kind_of_file(source) != "qrels" else None

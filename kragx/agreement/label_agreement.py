@@ -8,8 +8,9 @@ import numpy as np
 
 from kragx.agreement import scoring
 from kragx.agreement.coefficients import confusions, defined, statistics
-from kragx.agreement.label_files import Pair, Side
+from kragx.agreement.label_files import Pair, Side, label_format
 from kragx.agreement.labels import (
+    LISTED,
     Labels,
     OutOfScale,
     Scale,
@@ -42,10 +43,6 @@ from kragx.metrics.intervals import Interval, expanded_intervals
 FEW_QUERIES = 10
 """An interval that rests on fewer queries than this is said to be a rough one."""
 
-_LISTED = 10
-
-_WHO: Mapping[Side, str] = {"judge": message("the judge"), "human": message("people")}
-_SIDES: Mapping[Side, str] = {"judge": message("judge"), "human": message("human")}
 _TITLES = {
     "kappa": message("kappa"),
     "kappa_linear": message("kappa, linear weights"),
@@ -103,8 +100,10 @@ class Agreement(Result):
         out_of_scale: labels that are not on the scale.
         systems: with runs, how alike both sides rank them.
         change: from labels before to these, if there are any.
+        notes: what a reader must know.
         settings: names, and how intervals are made; ``examples``, the name of those that the judge
-            was shown; ``held_out``, whether only queries count whose labels are never examples.
+            was shown; ``held_out``, whether there are any, and only queries count whose labels are
+            never examples.
 
     Examples:
         >>> from kragx import agree
@@ -123,9 +122,10 @@ class Agreement(Result):
     out_of_scale: tuple[OutOfScale, ...]
     systems: SystemAgreement | None
     change: Change | None
+    notes: tuple[str, ...]
     settings: Mapping[str, Any]
 
-    also_plain: ClassVar[tuple[str, ...]] = ("base_rates", "notes")
+    also_plain: ClassVar[tuple[str, ...]] = ("base_rates",)
 
     def __getitem__(self, name: str) -> float | None:
         return self.values[name]
@@ -156,7 +156,7 @@ class Agreement(Result):
             yield self._change_table(self.change)
         if self.systems is not None:
             yield from self.systems.describe()
-        yield from map(warning, (*self.notes, *self._left_out()))
+        yield from map(warning, self.notes)
         yield Line(
             message(
                 "intervals: {method}, {n} resamples of queries",
@@ -175,7 +175,7 @@ class Agreement(Result):
             )
         headline = message(
             "{judge} against {human}: {n} pairs of {n_queries} held-out queries, labels {scale}"
-            if settings["held_out"]
+            if settings["examples"]
             else "{judge} against {human}: {n} pairs of {n_queries} queries, labels {scale}",
             judge=judge,
             human=settings["human"],
@@ -216,61 +216,6 @@ class Agreement(Result):
             ],
         )
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader must know."""
-        return tuple(self._notes())
-
-    def _notes(self) -> Iterator[str]:
-        scale, change, n_queries = self.scale, self.change, self.queries
-        if scale.inferred and self.out_of_scale:
-            yield message(
-                "the scale, {scale}, was taken from the human labels; if labels that are listed as "
-                "out of scale belong to it, name it (--scale 0-3)",
-                scale=str(scale),
-            )
-        if n_queries < LEAST:
-            yield message("too few to tell: fewer than {n} queries have no interval", n=LEAST)
-        elif n_queries < FEW_QUERIES:
-            yield scoring.rough(n_queries, FEW_QUERIES)
-        if hint := other_form(self.missing):
-            yield hint
-        if change is not None and change.n_without:
-            yield message(
-                "not compared, as {judge} has no label of them: {n} pairs",
-                judge=change.judge,
-                n=change.n_without,
-            )
-        if self.settings["examples"] and change is None:
-            yield message(
-                "how the judge agreed without examples is not in the store: a run without "
-                "judge.examples puts it there"
-            )
-        if self.systems is not None:
-            yield from scoring.scale_notes(scale)
-
-    def _left_out(self) -> Iterator[str]:
-        for side, party in _WHO.items():
-            if pairs := self.missing[side]:
-                yield message(
-                    "no label by {who}: {n} pairs ({pairs})",
-                    who=party,
-                    n=len(pairs),
-                    pairs=listed([*map(" ".join, pairs)], _LISTED),
-                )
-        if self.out_of_scale:
-            labels = [
-                joined(
-                    " ", [_SIDES[label.side], label.query_id, label.document_id, f"{label.grade:g}"]
-                )
-                for label in self.out_of_scale
-            ]
-            yield message(
-                "out of scale, not compared: {n} labels ({labels})",
-                n=len(self.out_of_scale),
-                labels=listed(labels, _LISTED),
-            )
-
 
 def agree(
     human: object,
@@ -280,7 +225,6 @@ def agree(
     runs: Sequence[Run] = (),
     metric: str = METRIC,
     before: object = None,
-    held_out: bool | None = None,
     resamples: int = RESAMPLES,
     **choice: Unpack[Choice],
 ) -> Agreement:
@@ -295,12 +239,10 @@ def agree(
         metric: what they are ranked by.
         before: the judge's labels before something was changed, to compare with; None for the
             grades without examples in the same store, if these are with some.
-        held_out: whether to count only the half of the queries whose labels are never examples;
-            None for just where the judge's grades are known to be with examples.
         resamples: of the bootstrap over queries.
         choice: of a judge's store, which of its grades: ``asks``, ``model``, ``rubric`` and
             ``examples``, as for `read_labels`; without ``examples`` those with some, if there are
-            any.
+            any. Of these only the half of the queries counts whose labels are never examples.
 
     Raises:
         DataError: a file is broken, a pair has two different labels, or no pair has a label from
@@ -316,10 +258,10 @@ def agree(
     """
     check_whole("resamples", resamples, highest=MOST_RESAMPLES)
     sides = read_sides(human, judge, scale, **choice)
-    is_halved = sides.examples is not None if held_out is None else held_out
+    examples = sides.examples
     earlier = _earlier(before, judge, sides, choice)
-    sides = sides.held_out() if is_halved else sides
-    pairs = sides.common(held_out=is_halved)
+    sides = sides if examples is None else sides.held_out()
+    pairs = sides.common()
     compared = [pair for pair in pairs if earlier and earlier.grades.get(pair) in sides.scale]
     if before is not None and not compared:
         raise DataError(
@@ -332,10 +274,32 @@ def agree(
     )
     labels, change = sides.scale.labels, None
     values, intervals = measured(counts, labels, resamples)
+    notes = [*sides.remarks(), *_missing(sides)]
+    if len(counts) < LEAST:
+        notes.append(message("too few to tell: fewer than {n} queries have no interval", n=LEAST))
+    elif len(counts) < FEW_QUERIES:
+        notes.append(scoring.rough(len(counts), FEW_QUERIES))
     if earlier is not None and compared:
         first = {n: defined(value) for n, value in statistics(counts[:, 0].sum(0), labels).items()}
         moved = measured(counts, labels, resamples, change=True)
         change = Change(earlier.name, n_without, first, *moved)
+        if n_without:
+            notes.append(
+                message(
+                    "not compared, as {judge} has no label of them: {n} pairs",
+                    judge=earlier.name,
+                    n=n_without,
+                )
+            )
+    if examples and change is None:
+        notes.append(
+            message(
+                "how the judge agreed without examples is not in the store: a run without "
+                "judge.examples puts it there"
+            )
+        )
+    if runs:
+        notes += scoring.scale_notes(sides.scale)
     return Agreement(
         scale=sides.scale,
         pairs=len(pairs),
@@ -344,9 +308,10 @@ def agree(
         values=values,
         intervals=intervals,
         missing=sides.missing,
-        out_of_scale=sides.out_of_scale,
+        out_of_scale=sides.out_of_scale(),
         systems=scoring.rank_systems(sides, runs, values["kappa"], metric=metric) if runs else None,
         change=change,
+        notes=tuple(notes),
         settings={
             "human": sides.human.name,
             "judge": sides.judge.name,
@@ -354,10 +319,24 @@ def agree(
             "resamples": resamples,
             "unit": "query",
             "method": "expanded percentile bootstrap",
-            "examples": sides.examples,
-            "held_out": is_halved,
+            "examples": examples,
+            "held_out": examples is not None,
         },
     )
+
+
+def _missing(sides: Sides) -> Iterator[str]:
+    """The pairs that one side alone has labelled, and what to say of ids that nearly meet."""
+    for who, pairs in zip((message("people"), message("the judge")), sides.missing.values()):
+        if pairs:
+            yield message(
+                "no label by {who}: {n} pairs ({pairs})",
+                who=who,
+                n=len(pairs),
+                pairs=listed([*map(" ".join, pairs)], LISTED),
+            )
+    if hint := other_form(sides.missing):
+        yield hint
 
 
 def _earlier(before: object, judge: object, sides: Sides, choice: Choice) -> Labels | None:
@@ -365,10 +344,13 @@ def _earlier(before: object, judge: object, sides: Sides, choice: Choice) -> Lab
     # Those that are named may be of another store, whose examples nobody has named.
     without: Choice = {**choice, "examples": NO_EXAMPLES if before is None else None}
     if before is not None:
-        return read_labels(before, "judge", **without)
-    if sides.examples is None or not sides.has_plain:
+        return read_labels(before, "judge", **(without if label_format(before) == "store" else {}))
+    if sides.examples is None:
         return None
-    labels = read_labels(judge, "judge", **without)
+    try:
+        labels = read_labels(judge, "judge", **without)
+    except DataError:  # the store has grades with examples alone
+        return None
     return replace(labels, name=f"{labels.name} without examples")
 
 

@@ -47,14 +47,17 @@ Side = Literal["human", "judge"]
 _SQLITE = b"SQLite format 3\x00"
 
 
-def label_format(path: Path) -> str:
-    """The format of a file of labels; one that is no other is a gold set.
+def label_format(source: object) -> str:
+    """The format of a file of labels, or other source; what is no other is a gold set.
 
     Raises:
         DataError: the file cannot be read.
     """
-    if str(path) == "-":
+    if not isinstance(source, (str, Path)) or str(source) == "-":
         return "gold"
+    if is_url(source):
+        return "store"
+    path = Path(source)
     with open_bytes(path) as file:
         start = file.read(16)
     if start == _SQLITE:
@@ -214,21 +217,17 @@ def asked_in(store: Store) -> str:
     return str(next(iter(kinds), "relevance"))
 
 
-def examples_shown(source: object, choice: Choice) -> tuple[str | None, bool]:
-    """The name of the examples that a store's judge was shown, and whether it graded without, too.
+def examples_shown(source: object, choice: Choice) -> str | None:
+    """The name of the examples that a store's judge was shown.
 
     Those that are chosen, else the only ones there are; None for none. Of any other source of
     labels nobody knows.
     """
     names: set[str] = set()
-    if isinstance(source, (str, Path)) and (
-        is_url(source) or label_format(Path(source)) == "store"
-    ):
-        with Store(source, make=False) as store:
+    if label_format(source) == "store":
+        with Store(cast("str | Path", source), make=False) as store:
             mode = choice.get("asks") or asked_in(store)
             records = graded_records(store, {**choice, "asks": mode, "examples": None})
-            names = {examples_of(record["question"]) for record in records}
-    sets, examples = names - {NO_EXAMPLES}, choice.get("examples")
-    if examples is None and len(sets) == 1:
-        (examples,) = sets
-    return None if examples == NO_EXAMPLES else examples, NO_EXAMPLES in names
+            names = {examples_of(record["question"]) for record in records} - {NO_EXAMPLES}
+    examples = choice.get("examples") or (names.pop() if len(names) == 1 else None)
+    return None if examples == NO_EXAMPLES else examples

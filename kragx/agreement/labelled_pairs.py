@@ -17,6 +17,8 @@ from kragx.data import Doc, Gold
 from kragx.ground.errors import DataError, UsageError
 from kragx.matchers import MatchItem
 from kragx.metrics import Bools, Ints
+from kragx.metrics.spans.offsets import is_place, value_of
+from kragx.metrics.spans.reading import SpanOptions
 
 
 def labelled(
@@ -46,7 +48,8 @@ def labelled(
             remedy="name the least one (--positive 3), or the rubric's file (--rubric FILE.yaml)",
             name=labels.name,
         )
-    pairs, truth, n_unused = _resolved(items, labels.by_gold, positive)
+    by_gold = labels.of_gold or {(*pair, None): grade for pair, grade in labels.grades.items()}
+    pairs, truth, n_unused = _resolved(items, by_gold, positive)
     if len(np.unique(pairs[:, 0])) < 2:
         raise DataError("labels: all are of one query; at least two are needed, to choose on some")
     if truth.all() or not truth.any():
@@ -135,8 +138,9 @@ _Stretch = tuple[str, int, int]  # source, start, end
 def of_metadata(items: Iterable[MatchItem]) -> Labels:
     """A label of each pair of document and gold item both of which say where they were taken from.
 
-    They say it in metadata: ``source``, ``start_index`` and, if it is not where the text ends,
-    ``end_index``, in characters. A match shares at least half of the characters of either.
+    They say it in metadata, as coverage reads them (`SpanOptions`): ``source``, ``start`` and, if
+    it is not where the text ends, ``end``. A match shares at least half of the characters of
+    either.
 
     Raises:
         UsageError: there is no such pair.
@@ -152,7 +156,7 @@ def of_metadata(items: Iterable[MatchItem]) -> Labels:
     if not labels:
         raise UsageError(
             "labels: none are given, and no document and gold item of a query say in metadata "
-            "'source' and 'start_index' where they were taken from; name a file with --labels"
+            "'source' and 'start' where they were taken from; name a file with --labels"
         )
     return Labels({}, of_gold=labels)
 
@@ -166,8 +170,9 @@ def _match(chunk: _Stretch, gold: _Stretch) -> bool:
 
 
 def _stretch(text: str | None, metadata: Mapping[str, Any]) -> _Stretch | None:
-    source, start = metadata.get("source"), metadata.get("start_index")
-    end = metadata.get("end_index", None if text is None or start is None else start + len(text))
-    if source is None or not isinstance(start, int) or not isinstance(end, int) or end <= start:
+    keys = SpanOptions()
+    source, start, end = (value_of(metadata, key) for key in (keys.source, keys.start, keys.end))
+    if source is None or not is_place(start):
         return None
-    return str(source), start, end
+    end = start + len(text or "") if end is None else end
+    return (str(source), start, end) if is_place(end) and end > start else None

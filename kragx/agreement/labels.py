@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -24,13 +24,16 @@ from kragx.agreement.label_files import (
 from kragx.data import GoldDataset, id_difference, look_alikes, read_dataset
 from kragx.data.formats.jsonl import file_name
 from kragx.ground.errors import DataError, UsageError, shorten
-from kragx.ground.printing import message
+from kragx.ground.printing import joined, listed, message
 from kragx.judging.examples import is_held_out
-from kragx.judging.store import Address, is_url
+from kragx.judging.store import Address
 from kragx.judging.store.qrels import Choice
 
 MOST_LABELS = 101
 """The most labels that a scale may have."""
+
+LISTED = 10
+"""So many labels or pairs are named."""
 
 _SCALE = re.compile(r"\s*(-?\d+)\s*(?:-|:|\.\.)\s*(-?\d+)\s*")
 
@@ -56,11 +59,6 @@ class Labels:
 
     def __len__(self) -> int:
         return len(self.of_gold or self.grades)
-
-    @property
-    def by_gold(self) -> Mapping[Key, float]:
-        """All labels as `of_gold` has them."""
-        return self.of_gold or {(*pair, None): grade for pair, grade in self.grades.items()}
 
     @cached_property
     def queries(self) -> Mapping[str, Mapping[str, float]]:
@@ -185,13 +183,20 @@ def read_labels(
         {'c1': 2.0, 'c2': 0.0}
     """
     check_choice(choice)
+    kind, options = label_format(source), {**choice, "expected": expected or None}
+    if kind != "store" and (option := next(filter(options.get, options), None)):
+        raise UsageError(
+            "belongs to a judgement store, and these labels are of none",
+            field=option,
+            remedy="leave it out",
+        )
     match source:
         case Labels():
             labels = source
-        case str() | Path() if is_url(source) or label_format(Path(source)) == "store":
+        case str() | Path() if kind == "store":
             rows, positive = of_store(Address.of(source), side, choice, expected=expected)
             labels = replace(collected(rows, str(Address.of(source))), positive=positive)
-        case str() | Path() if label_format(Path(source)) == "matrix":
+        case str() | Path() if kind == "matrix":
             labels = collected(of_matrix(Path(source)), str(Path(source)))
         case _:
             is_named = isinstance(source, (str, Path, GoldDataset))
@@ -225,29 +230,25 @@ class Sides:
         human, judge: the labels.
         scale: of both.
         examples: the name of those that the judge was shown; None for none, and where nobody knows.
-        has_plain: whether its store has grades without any as well.
     """
 
     human: Labels
     judge: Labels
     scale: Scale
     examples: str | None
-    has_plain: bool
 
     def held_out(self) -> "Sides":
         """Those of the queries whose labels are never examples."""
+        human, judge = (
+            replace(labels, grades={p: g for p, g in labels.grades.items() if is_held_out(p[0])})
+            for labels in (self.human, self.judge)
+        )
+        return replace(self, human=human, judge=judge)
 
-        def half(labels: Labels) -> Labels:
-            grades = {p: grade for p, grade in labels.grades.items() if is_held_out(p[0])}
-            return replace(labels, grades=grades)
-
-        return replace(self, human=half(self.human), judge=half(self.judge))
-
-    def on_scale(self) -> tuple["Sides", int]:
-        """Those on the scale, the judge's between two of its labels as well; how many are not."""
-        human, judge = self.human.on(self.scale), self.judge.on(self.scale, between=True)
-        n = len(self.human) + len(self.judge) - len(human) - len(judge)
-        return replace(self, human=human, judge=judge), n
+    def on_scale(self, *, between: bool = False) -> "Sides":
+        """Those on the scale; with `between` the judge's between two of its labels as well."""
+        human, judge = self.human.on(self.scale), self.judge.on(self.scale, between=between)
+        return replace(self, human=human, judge=judge)
 
     @property
     def missing(self) -> dict[Side, tuple[Pair, ...]]:
@@ -258,42 +259,65 @@ class Sides:
             "judge": tuple(pair for pair in human if pair not in judge),
         }
 
-    @property
-    def out_of_scale(self) -> tuple[OutOfScale, ...]:
-        """Labels of either side that are not on the scale."""
-        sides: dict[Side, Labels] = {"human": self.human, "judge": self.judge}
+    def out_of_scale(self, *, between: bool = False) -> tuple[OutOfScale, ...]:
+        """Labels of either side that `on_scale` leaves out."""
+        kept = self.on_scale(between=between)
+        sides: tuple[tuple[Side, Labels, Labels], ...] = (
+            ("human", self.human, kept.human),
+            ("judge", self.judge, kept.judge),
+        )
         return tuple(
             OutOfScale(side, *pair, grade)
-            for side, labels in sides.items()
+            for side, labels, on_scale in sides
             for pair, grade in labels.grades.items()
-            if grade not in self.scale
+            if pair not in on_scale.grades
         )
 
-    def common(self, *, held_out: bool) -> list[Pair]:
+    def remarks(self, *, between: bool = False) -> Iterator[str]:
+        """What a reader must know of the labels: those that are not used, and where all are one."""
+        if labels := self.out_of_scale(between=between):
+            names = {"human": message("human"), "judge": message("judge")}
+            texts = [
+                joined(
+                    " ", [names[label.side], label.query_id, label.document_id, f"{label.grade:g}"]
+                )
+                for label in labels
+            ]
+            yield message(
+                "out of scale, not used: {n} labels; the scale, {scale}, was taken from the human "
+                "labels: name it (--scale 0-3) if they belong to it ({labels})"
+                if self.scale.inferred
+                else "out of scale, not used: {n} labels; the scale is {scale} ({labels})",
+                n=len(labels),
+                scale=str(self.scale),
+                labels=listed(texts, LISTED),
+            )
+        if len(grades := {*self.human.on(self.scale).grades.values()}) == 1:
+            yield message(
+                "people gave every document the label {label:g}, so agreement cannot be told from "
+                "chance; a file that names no grades says 1 of each",
+                label=grades.pop(),
+            )
+
+    def common(self) -> list[Pair]:
         """The pairs with a label on the scale from both sides.
 
         Raises:
             DataError: there is none.
         """
-        human, judge = self.human.on(self.scale).grades, self.judge.grades
-        common = [pair for pair in human if judge.get(pair) in self.scale]
-        if not common:
-            raise self._apart(held_out=held_out)
-        return common
-
-    def _apart(self, *, held_out: bool) -> DataError:
-        """Why no pair has a label from both sides."""
-        if held_out:
-            return DataError(
+        kept = self.on_scale()
+        if common := [pair for pair in kept.human.grades if pair in kept.judge.grades]:
+            return common
+        if self.examples is not None:
+            raise DataError(
                 "no pair of the held-out half of the queries has a label from both sides",
-                remedy="label more queries (kragx judge label), and let the judge grade them; or "
-                "count all (--all-queries)",
+                remedy="label more queries (kragx judge label), and let the judge grade them",
             )
         # One id of each side shows at once in which form the other file has them.
         (query, document), (query_2, document_2) = (
             next(iter(side.grades)) for side in (self.human, self.judge)
         )
-        return DataError(
+        raise DataError(
             "no pair has a label of the scale {scale} from both sides. {human} has query "
             "{query!r}, document {document!r}, {judge} has query {query_2!r}, document "
             "{document_2!r}: pairs are joined by query id and document id",
@@ -318,11 +342,11 @@ def read_sides(
     """
     # People first: where both are broken, theirs is the file that somebody can mend.
     people = read_labels(human, "human")
-    examples, has_plain = examples_shown(judge, choice)
+    examples = examples_shown(judge, choice)
     if examples is not None:
         choice["examples"] = examples
     machine = read_labels(judge, "judge", expected=expected, **choice)
-    return Sides(people, machine, read_scale(scale, people), examples, has_plain)
+    return Sides(people, machine, read_scale(scale, people), examples)
 
 
 def other_form(missing: Mapping[Side, Iterable[Pair]]) -> str:

@@ -91,20 +91,17 @@ def prediction_powered(
     # Equal weights and chances are only a special case: one road gives both to the last bit.
     w = np.ones(n_all) if weights is None else weights
     p = np.full(n, n / max(n_all, 1)) if chances is None else chances
-    if len(w) != n_all or len(p) != n or not ((p > 0) & (p <= 1)).all() or w[:n].sum() <= 0:
+    are_whole = len(judge) == len(p) == n and len(w) == n_all
+    if not (are_whole and ((p > 0) & (p <= 1)).all()) or np.count_nonzero(w[:n] > 0) < 3:
         raise UsageError(
-            "{n_w} weights of {n_all} units and {n_p} chances of {n}: one for each is "
-            "needed, chances above 0 and at most 1, and weights that are not all 0",
+            "{n_w} weights of {n_all} units, {n_judge} judge's values and {n_p} chances of {n} "
+            "labelled: one for each is needed, chances above 0 and at most 1, and at least 3 "
+            "labelled that weigh anything",
             n_w=len(w),
             n_all=n_all,
+            n_judge=len(judge),
             n_p=len(p),
             n=n,
-        )
-    if len(judge) != n or np.count_nonzero(w[:n]) < 3:
-        raise UsageError(
-            "{n} labelled and {n_judge} judged units: at least 3 of each needed",
-            n=n,
-            n_judge=len(judge),
         )
     v = w[:n] / p
     v = v / v.sum()

@@ -191,7 +191,13 @@ class Probe(Result):
                 )
             )
         yield from self._of_variants()
-        yield from self._of_failures()
+        if n := self.judging.n_missing:
+            judging = to_jsonable(self.judging)
+            kinds = failed_kinds(judging)
+            yield warning(
+                message("failed judgements: {n} ({kinds}), left out, never 0", n=n, kinds=kinds)
+            )
+            yield from map(warning, failure_lines(judging))
 
     @property
     def _text(self) -> str:
@@ -206,15 +212,6 @@ class Probe(Result):
         return joined(
             "; ", [_SENTENCES.get("too few" if is_doubtful else self.verdict, ""), fooled_by]
         )
-
-    def _of_failures(self) -> Iterator[Part]:
-        if n := self.judging.n_missing:
-            judging = to_jsonable(self.judging)
-            kinds = failed_kinds(judging)
-            yield warning(
-                message("failed judgements: {n} ({kinds}), left out, never 0", n=n, kinds=kinds)
-            )
-            yield from map(warning, failure_lines(judging))
 
     def _of_variants(self) -> Iterator[Part]:
         head = (message("added"), message("lift"), LEVEL, message("fooled"), LEVEL, "n")

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from kragx.agreement.label_files import Pair, asked_in, check_choice, document_name, grades_by
 from kragx.comparison.statistics import SEED
-from kragx.data import Doc, GoldDataset, Query, Run
+from kragx.data import Doc, GoldDataset, Run
 from kragx.data.formats.jsonl import write_records
 from kragx.ground.errors import DataError, check_whole
 from kragx.judging import Store
@@ -267,7 +267,8 @@ def from_run(
     """
     pairs: dict[Pair, PairToLabel] = {}
     for query in dataset:
-        result, against = run.results.get(query.id), _against(query, asks)
+        texts = gold_texts(query) if asks == "support" else [query.text or ""]
+        result, against = run.results.get(query.id), "\n\n".join(dict.fromkeys(texts))
         docs = result.documents[:depth] if result else ()
         if docs and not against:
             if asks == "support":
@@ -288,12 +289,6 @@ def from_run(
             pair = PairToLabel(query.id, document_name(doc), against, doc.text, rank)
             pairs.setdefault(pair.ids, pair)
     return list(pairs.values())
-
-
-def _against(query: Query, asks: str) -> str:
-    """What documents are labelled against: the question, or its gold texts."""
-    texts = gold_texts(query) if asks == "support" else [query.text or ""]
-    return "\n\n".join(dict.fromkeys(texts))
 
 
 def from_store(address: str | Path | Address, **choice: Unpack[Choice]) -> list[PairToLabel]:

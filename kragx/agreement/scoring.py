@@ -1,6 +1,7 @@
 """Systems scored by labels, and whether two label sets rank them alike."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -24,7 +25,8 @@ from kragx.ground.printing import (
     number,
     warning,
 )
-from kragx.metrics import DEFAULT_METRICS, Bools, Floats
+from kragx.matchers import MatchWarning
+from kragx.metrics import DEFAULT_METRICS, Floats, MetricLike, MetricSpec
 
 LEVEL = f"{CONFIDENCE * 100:g} %"
 """The head of a column of intervals."""
@@ -64,22 +66,8 @@ def systems(runs: Sequence[Run]) -> list[Run]:
     ]
 
 
-def scale_notes(scale: Scale, n_out_of_scale: int = 0) -> Iterator[str]:
-    """What a reader must know of metrics made of labels: those not used, and what grade 0 is.
-
-    Args:
-        scale: of the labels.
-        n_out_of_scale: how many are not on it.
-    """
-    if n_out_of_scale:
-        yield message(
-            "out of scale, not used: {n} labels; the scale, {scale}, was taken from the human "
-            "labels: name it (--scale 0-3) if they belong to it"
-            if scale.inferred
-            else "out of scale, not used: {n} labels (the scale is {scale})",
-            n=n_out_of_scale,
-            scale=str(scale),
-        )
+def scale_notes(scale: Scale) -> Iterator[str]:
+    """What a reader must know of metrics made of labels: what grade 0 is."""
     if scale.low > 0:  # as `scored_by` makes grades of labels
         yield message(
             "in metrics the labels {scale} count as grades 0 to {high}: the lowest is no "
@@ -90,8 +78,23 @@ def scale_notes(scale: Scale, n_out_of_scale: int = 0) -> Iterator[str]:
         )
 
 
+def made_of_labels(metrics: MetricLike | Iterable[MetricLike]) -> tuple[MetricSpec, ...]:
+    """The metrics that are named.
+
+    Raises:
+        UsageError: a metric does not exist, or is not made of labels.
+    """
+    specs = Criteria.of(match="id", metrics=metrics).specs
+    if unfit := next((spec for spec in specs if spec.needs_evidence), None):
+        raise UsageError(
+            "metric {spec!r} is not made of labels; name one that is, such as ndcg@10",
+            spec=str(unfit),
+        )
+    return specs
+
+
 def scored_by(
-    labels: Labels, scale: Scale, queries: Sequence[str], run: Run, metrics: Sequence[str]
+    labels: Labels, scale: Scale, queries: Sequence[str], run: Run, specs: Sequence[MetricSpec]
 ) -> Evaluation:
     """An evaluation by ids in which every query counts: one without a relevant label scores 0.
 
@@ -100,36 +103,30 @@ def scored_by(
         scale: of the labels.
         queries: in this order; one without labels has no gold.
         run: with names for its documents, as of `systems`.
-        metrics: metric strings.
+        specs: the metrics.
 
     Raises:
-        UsageError: a metric does not exist, or is not made of labels.
+        DataError: no document of the run has a label.
     """
     gold = {
         query: [Gold(id=doc, grade=grade - max(0, scale.low)) for doc, grade in of_query.items()]
         for query, of_query in labels.queries.items()
     }
     asked = tuple(Query(query, gold=tuple(gold.get(query, ()))) for query in queries)
-    criteria = Criteria.of(match="id", metrics=metrics, no_gold="zero")
-    evaluation = evaluate_run(GoldDataset(asked, name=labels.name), run, criteria).answered()
-    if unfit := next((spec for spec in evaluation.specs if spec.needs_evidence), None):
-        raise UsageError(
-            "metric {spec!r} is not made of labels; name one that is, such as ndcg@10",
-            spec=str(unfit),
+    criteria = Criteria.of(match="id", metrics=specs, no_gold="zero")
+    with warnings.catch_warnings():
+        # Of ids that never meet, which speaks of other matchers; here it is an error.
+        warnings.simplefilter("ignore", MatchWarning)
+        evaluation = evaluate_run(GoldDataset(asked, name=labels.name), run, criteria).answered()
+    table = evaluation.table
+    if table.n_docs.any() and not table.matched.any():
+        raise DataError(
+            "none of its documents has a label of {labels} on these questions",
+            field=run.name,
+            remedy="both name documents by id; see that they are the same",
+            labels=labels.name,
         )
     return evaluation
-
-
-def judged_lists(evaluation: Evaluation, k: int) -> list[Bools]:
-    """Of each query which of its first k documents have a label."""
-    judged = evaluation.table.docs_in(evaluation.table.matched)
-    return [labelled[:k] for labelled in np.split(judged, evaluation.table.doc_start[1:-1])]
-
-
-def judged_share(evaluation: Evaluation, k: int) -> float | None:
-    """judged@k of an evaluation, as the measure has it; None if nothing was retrieved."""
-    shares = [labelled.mean() for labelled in judged_lists(evaluation, k) if labelled.size]
-    return float(np.mean(shares)) if shares else None
 
 
 METRIC: str = DEFAULT_METRICS[0]
@@ -202,14 +199,14 @@ def rank_systems(
         UsageError: fewer than two runs, names that are equal, or a metric that does not exist.
         DataError: no query has labels from both sides.
     """
-    runs = systems(runs)
+    runs, specs = systems(runs), made_of_labels(metric)
     if len(runs) < 2:
         raise UsageError("runs: one system has no ranking; give at least two")
     common = [query for query in sides.human.queries if query in sides.judge.queries]
     if not common:
         raise DataError("runs: no query has labels from both sides")
     evaluations = [
-        [scored_by(labels, sides.scale, common, run, [metric]) for run in runs]
+        [scored_by(labels, sides.scale, common, run, specs) for run in runs]
         for labels in (sides.human.on(sides.scale), sides.judge.on(sides.scale))
     ]
     means = np.array([[*map(_mean, side)] for side in evaluations])

@@ -31,8 +31,6 @@ By = Literal["kappa", "f1"]
 AGREEMENTS: Mapping[By, Callable[[Floats], Floats]] = {"kappa": cohen_kappa, "f1": f1}
 """What may be made greatest: from confusion matrices (..., 2, 2) to values (...), at most 1."""
 
-_LOWEST: Mapping[By, float] = {"kappa": -1.0, "f1": 0.0}
-
 LEAST_LABELS = 30
 """Of fewer labels no interval is shown: it would hold the truth too seldom."""
 
@@ -290,7 +288,7 @@ class Chooser:
         values = sampled[~np.isnan(sampled)]
         if np.isnan(value) or n < LEAST or len(self.truth) < LEAST_LABELS or not values.size:
             return Estimate(defined(value), None, None, n)
-        low = _LOWEST[self.by]
+        low = -1.0 if self.by == "kappa" else 0.0
         width = 1 - low
         variance = float(values.var()) / width**2 * n / (n - 1) * (1 + 1 / (self.folds - 1))
         n_wrong = len(np.unique(self.query_of[decided != self.truth]))

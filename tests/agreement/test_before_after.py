@@ -99,7 +99,7 @@ def test_a_store_with_and_without_examples(store):
     text = str(result)
     assert f"with examples {chosen.name} against labels" in text
     assert "held-out queries" in text
-    assert agree(HUMAN, store, scale="0-3", held_out=False).pairs == 144
+    assert agree(HUMAN, store, scale="0-3", examples="none").pairs == 144
 
 
 @pytest.mark.integration
@@ -122,6 +122,9 @@ def test_without_grades_before(store):
     assert result.change is None
     assert result.pairs == 3 * len(HELD_OUT)
     assert "a run without judge.examples puts it there" in str(result)
+    seen = {query: labels for query, labels in HUMAN.items() if query not in HELD_OUT}
+    with pytest.raises(DataError, match="no pair of the held-out half"):
+        agree(seen, store)
 
 
 @pytest.mark.integration
@@ -144,7 +147,7 @@ def test_several_sets_of_examples_must_be_named(store):
 
 @pytest.mark.integration
 def test_any_two_sets_of_labels(kragx, qrels):
-    """`--before` compares any labels of the same pairs, and `--held-out` halves those of files."""
+    """`--before` compares any labels of the same pairs."""
     human, before, after = (
         qrels(name, labels)
         for name, labels in (
@@ -159,15 +162,9 @@ def test_any_two_sets_of_labels(kragx, qrels):
     assert change["judge"] == "before"
     difference = outcome["values"]["accuracy"] - change["values"]["accuracy"]
     assert change["differences"]["accuracy"] == pytest.approx(difference)
-    halved = kragx("agree", human, after, "--held-out", "--format", "json").json()
-    assert halved["pairs"] == 3 * len(HELD_OUT)
-    assert halved["settings"]["held_out"] is True
     other = qrels("other.qrels", {"x": {"y": 1}})
     with pytest.raises(DataError, match="no pair that is compared has a label in other"):
         agree(human, after, before=other)
-    none = qrels("one.qrels", {next(q for q in QUERIES if q not in HELD_OUT): {"a": 1}})
-    with pytest.raises(DataError, match=r"held-out half .*--all-queries"):
-        agree(none, none, held_out=True)
 
 
 @pytest.mark.integration

@@ -259,7 +259,15 @@ def test_places_in_metadata_are_labels_too():
     ]
     found = calibrate(gold, None, docs, only=["rouge1"])
     assert (found.n_pairs, found.n_matches) == (4, 2)
-    with pytest.raises(UsageError, match=r"labels: none are given.*'start_index'"):
+    rows = [
+        {"query_id": f"q{at}", "gold": [{"text": "a b c d e", "source": "one", "start": start}]}
+        for at, start in enumerate((10, 40))
+    ]
+    # A gold file's own fields, and a splitter's paths, as coverage reads them.
+    paths = [[{"text": "c d e x", "metadata": {"source": "one", "start": at}}] for at in (14, 90)]
+    found = calibrate(rows, None, {"q0": paths[0], "q1": paths[1]}, only=["rouge1"])
+    assert (found.n_pairs, found.n_matches) == (2, 1)
+    with pytest.raises(UsageError, match=r"labels: none are given.*'start'"):
         calibrate([["a"], ["b"]], None, [["a"], ["c"]])
 
 

@@ -150,6 +150,21 @@ def test_corrected_means_of_traffic(kragx, jsonl, qrels, here):
     assert (wrong.code, ".html" in wrong.err) == (2, True)
 
 
+def test_corrected_from_standard_input(kragx, qrels, here):
+    """Labels or a run may come through a pipe, which is read once."""
+    grades = {f"q{at}": {"d": 3 * (at % 3 > 0)} for at in range(30)}
+    people = qrels("people.qrels", dict([*grades.items()][:21]))
+    judge = qrels("judge.qrels", grades)
+    run = here / "mine.run"
+    run.write_text("".join(f"{query} Q0 d 1 1.0 mine\n" for query in grades))
+    command = ("judge", "corrected", "-m", "precision@1", "--format", "json")
+    files = kragx(*command, people, judge, "--runs", run).json()["systems"]["mine"]
+    piped = kragx(*command, "-", judge, "--runs", run, stdin=people.read_text())
+    assert piped.json()["systems"]["mine"] == files
+    piped = kragx(*command, people, judge, "--runs", "-", stdin=run.read_text())
+    assert [*piped.json()["systems"].values()] == [files]
+
+
 def test_label_draws_by_weight(label, jsonl, here):
     """Whole queries are drawn by their asks, and each one's chance stands in the sample."""
     rows = [

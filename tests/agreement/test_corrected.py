@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +13,11 @@ from hypothesis import given, settings, strategies as st
 from kragx import Gold, GoldDataset, Query, Retrieved, Run
 from kragx.agreement import LEAST_QUERIES, correct, prediction_powered
 from kragx.errors import DataError, UsageError
-from kragx.judging.examples import is_held_out
+from kragx.judging import Judge, Question
+from kragx.judging.clients.scripted import ScriptedClient
+from kragx.judging.examples import Example, Examples, is_held_out
 from kragx.judging.question import decided
+from kragx.judging.rubric import RUBRICS
 from kragx.metrics.intervals import student_t
 from tests.agreement.simulation import (
     CUTS,
@@ -557,11 +561,29 @@ def test_people_have_a_gold_set_of_what_was_drawn():
     assert alike["mine"][metrics[0]].human == pytest.approx(np.average(values, weights=weights))
 
 
-def test_a_judge_that_was_shown_labels(monkeypatch):
+def test_a_judge_that_was_shown_labels(store):
     """Only questions whose labels it never sees correct it: the others flatter it."""
-    human, judge, run = files(n_queries=90, n_labelled=60)
-    monkeypatch.setattr("kragx.agreement.labels.examples_shown", lambda *_: ("shown", False))
-    found = correct(human, judge, [run], metrics=["precision@5"])
+    human, grades, run = files(n_queries=90, n_labelled=60)
+    rubric = RUBRICS["relevance-en-1"]
+    questions = [
+        Question(
+            rubric, f"{query} {doc} .", query=f"about {query}", query_id=query, document_id=doc
+        )
+        for query, docs in grades.items()
+        for doc in docs
+    ]
+
+    def reply(request):
+        query, doc = re.findall(r"(q\d+) (d\d+) \.", request.messages[-1][1])[-1]
+        return grades[query][doc]
+
+    shown = [
+        Example(f"text {query}", docs["d0"], query=f"about {query}", query_id=query)
+        for query, docs in human.items()
+    ]
+    judge = Judge(ScriptedClient(reply), store=store, progress=False, examples=Examples(shown))
+    judge.judge(questions)
+    found = correct(human, store, [run], metrics=["precision@5"])
     labelled = found.systems["mine"].labelled
     assert {*labelled} == {query for query in human if is_held_out(query)}
     assert 20 <= len(labelled) < 60

@@ -76,6 +76,16 @@ def test_all_one_label():
     assert plain["intervals"]["kappa"] is None
 
 
+def test_people_gave_one_label(tmp_path):
+    """That all of people's labels are one is said, as a table without grades says 1 of each."""
+    path = tmp_path / "people.csv"
+    path.write_text("query_id,doc_id,opinion\nq1,a,3\nq1,b,0\n", encoding="utf-8")
+    judge = {"q1": {"a": 1, "b": 0}}
+    (note,) = [note for note in agree(path, judge, resamples=50).notes if "every document" in note]
+    assert "people gave every document the label 1" in note
+    assert not any("every" in note for note in agree(judge, judge, resamples=50).notes)
+
+
 def test_nothing_in_common():
     """Without a common pair the error shows how either side names its pairs."""
     with pytest.raises(DataError, match=r"query 'q1', document 'd1'.*query '1', document 'd1'"):
@@ -179,6 +189,15 @@ class TestSystems:
         ]
         plain = agree(self.human, self.judge, runs=self.runs, resamples=50).systems
         assert agree(*shifted, runs=self.runs, resamples=50).systems == plain
+
+    def test_ids_that_never_meet(self, recwarn):
+        """A system none of whose documents has a label is an error, not a zero in a ranking; and
+        nothing is said of matchers, which there are none of here.
+        """
+        chunked = run_of("chunked", ("x1", "x2"))
+        with pytest.raises(DataError, match="chunked: none of its documents has a label of labels"):
+            agree(self.human, self.judge, runs=[*self.runs, chunked], resamples=50)
+        assert not recwarn.list
 
     def test_one_system(self):
         """One system has no ranking, two of one name no names."""

@@ -221,3 +221,17 @@ def test_a_label_beyond_any_scale():
     """A huge whole number among the labels is answered like any scale that is too long."""
     with pytest.raises(UsageError, match=r"scale: 0 to 10+5250.{1,60} has .*name the scale"):
         read_scale(None, read_labels({"q": {"a": 0, "b": 1e300}}))
+
+
+def test_options_of_a_store_alone(kragx, qrels):
+    """What chooses among a store's grades is refused for a file, which has no choice: it would
+    look as if it had been obeyed.
+    """
+    labels = {"q1": {"a": 1, "b": 0}}
+    for option in ({"model": "m"}, {"rubric": "r"}, {"examples": "none"}, {"expected": True}):
+        with pytest.raises(UsageError, match=f"{next(iter(option))}: belongs to a judgement store"):
+            read_labels(labels, "judge", **option)
+    human, judge = qrels("human.qrels", labels), qrels("judge.qrels", labels)
+    done = kragx("agree", human, judge, "--model", "gpt-4.1-mini")
+    assert done.code == 2
+    assert "model: belongs to a judgement store" in done.err

@@ -323,7 +323,7 @@ def test_examples_are_known_by_a_rubrics_file(store, tmp_path):
     )
     judge_of(ScriptedClient([2]), store).judge([question])
     shown = examples_shown(store, {"asks": "relevance", "rubric": file})
-    assert shown == ("labels", False)
+    assert shown == "labels"
 
 
 @all_cases("name", WORDS)

@@ -30,14 +30,6 @@ def agree(
     before: Annotated[
         str | None, typer.Option(help="The judge's labels before a change, to compare with.")
     ] = None,
-    held_out: Annotated[
-        bool | None,
-        typer.Option(
-            "--held-out/--all-queries",
-            help="Count only the half of the queries whose labels are never examples (default: "
-            "where the judge's grades are with examples).",
-        ),
-    ] = None,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Say how far a judge's labels are from people's."""
@@ -52,7 +44,6 @@ def agree(
         rubric=rubric,
         examples=examples,
         before=before,
-        held_out=held_out,
     )
     show(format, result.describe, result.to_dict)
 
@@ -91,11 +82,13 @@ def corrected(
     if out is not None and out.suffix != ".html":
         raise UsageError("--out: {out} must end with .html", out=out)
     files = [*(runs or ()), *(more or ())]
+    # Before they are read: standard input can be looked at once more, not read twice.
+    questions = questions or next((file for file in files if kind_of_file(file) != "run"), None)
     result = agreement.correct(
         human,
         judge,
         _systems(runs, more),
-        questions=questions or next((file for file in files if kind_of_file(file) != "run"), None),
+        questions=questions,
         metrics=metric or ["ndcg@10"],
         scale=scale,
         least=least,

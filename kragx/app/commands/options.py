@@ -31,8 +31,8 @@ HumanLabels = Annotated[
     str,
     argument(
         metavar="HUMAN",
-        help="People's labels: TREC qrels (also .gz), a gold or results file with grades, or a "
-        "judgement store with imported labels.",
+        help="People's labels: TREC qrels (also .gz), CSV, a gold or results file with grades, or "
+        "a judgement store with imported labels.",
     ),
 ]
 JudgeLabels = Annotated[

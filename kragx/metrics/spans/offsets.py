@@ -37,12 +37,12 @@ def placed(
     A wrapper around the text takes no place in the source. Text and places that do not fit one
     another in length say nothing.
     """
-    source, start = _at(metadata, options.source), _at(metadata, options.start)
-    if text is None or source is None or not _is_place(start):
+    source, start = value_of(metadata, options.source), value_of(metadata, options.start)
+    if text is None or source is None or not is_place(start):
         return None
     inner = inside(text)
-    end = _at(metadata, options.end)
-    if _is_place(end) and end - start != len(inner):
+    end = value_of(metadata, options.end)
+    if is_place(end) and end - start != len(inner):
         return None
     return PlacedText(str(source), tuple((start + a, start + b) for a, b in _words(inner)))
 
@@ -56,11 +56,13 @@ def _words(text: str) -> list[tuple[int, int]]:
     return [part for cut in parts for part in pairwise(cut)]
 
 
-def _is_place(value: Any) -> bool:
+def is_place(value: Any) -> bool:
+    """Whether a value is the place of a character in a source."""
     return isinstance(value, (int, np.integer)) and value is not True and bool(value >= 0)
 
 
-def _at(metadata: Mapping[str, Any], keys: str) -> Any:
+def value_of(metadata: Mapping[str, Any], keys: str) -> Any:
+    """What metadata have under the first of some keys, parted by ``|``, that is there."""
     values = (value_at(metadata, path) for path in keys.split("|"))
     return next((value for value in values if value is not None), None)
 
