@@ -220,6 +220,13 @@ class RunConfig:
                 limit=limit,
                 listed="; ".join(f"{name}: {size(grid)}" for name, grid in axes.items()),
             )
+        specs = self.matchers.values() if self.matchers else [self.match]
+        if self.tuning != GridSettings() and not (axes or any(map(has_grid, specs))):
+            raise UsageError(
+                "there is no grid to tune",
+                field="tuning",
+                remedy="write 'grid' under the args of a retriever or beside a matcher's options",
+            )
         # Of runs and not of retrievers: a grid or `runs` may make a name that another one has.
         names = [
             run

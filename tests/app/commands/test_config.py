@@ -78,6 +78,14 @@ def test_one_mistake(problems, text, path, nearest):
     assert len(hits) == 1, problems(text)
 
 
+def test_tuning_without_a_grid(problems, loaded):
+    """What is said of grids where there is none is a mistake; a grid of either kind is one."""
+    (problem,) = problems(GOOD + "tuning: {metric: mrr@5}")
+    assert problem.startswith("tuning: there is no grid")
+    grid = "match: {method: overlap, grid: {threshold: [0.4, 0.5]}}"
+    assert loaded(f"{GOOD}tuning: {{max_settings: 5}}\n{grid}").tuning.max_settings == 5
+
+
 def test_all_mistakes_at_once(problems):
     """Mistakes at every level are all listed, each once."""
     lines = problems(
