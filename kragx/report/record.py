@@ -256,7 +256,7 @@ def _sources(top: Path, paths: list[str], written: tuple[Path, ...]) -> list[str
     """Of changed paths below `top` those from which a run is made, not what runs have left."""
     # A store has files of SQLite's beside it.
     endings = ("", "-wal", "-shm", "-journal")
-    files = [path.resolve() for path in written]
+    files = [Path(os.path.realpath(path)) for path in written]
     results = {path.with_name(path.name + ending) for path in files for ending in endings}
     is_result = cache(holds_results)
 

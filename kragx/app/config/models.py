@@ -63,9 +63,9 @@ def _retrievers(value: Any) -> dict[str, RetrieverConfig]:
     retrievers, errors = {}, list[KragxError]()
     for name, entry in filled_mapping(value).items():
         try:
-            retrievers[str(name)] = RetrieverConfig.read(entry)
+            retrievers[name] = RetrieverConfig.read(entry)
         except KragxError as error:
-            errors += mistakes_of(error.within(str(name)))
+            errors += mistakes_of(error.within(name))
     if errors:
         raise refusal(errors)
     return retrievers
@@ -83,6 +83,11 @@ def _as_text(read: Read) -> Read:
     return plain
 
 
+def _name(value: Any) -> str:
+    """A name, which stands as a number where it is one of a mapping's keys."""
+    return str(value) if isinstance(value, int) else a_text(value)
+
+
 _number = _as_text(number(lambda share: 0 <= share <= 1, "{value!r} is not a number from 0 to 1"))
 
 
@@ -96,7 +101,7 @@ def _rules(value: Any) -> Any:
 
 def _engine(value: Any) -> Any:
     for name, options in filled_mapping(value).items():
-        with inside(str(name)):
+        with inside(name):
             OneOf(lambda: plugins("engines"))(name)
             a_mapping(options)
     return value
@@ -159,7 +164,7 @@ class RunConfig:
     forbidden: Annotated[Mapping[str, Any] | None, optional(_rules)] = None
     output: Annotated[Path | None, optional(a_path)] = None
     html: Annotated[bool, _as_text(a_bool)] = True
-    baseline: Annotated[str | None, optional(a_text)] = None
+    baseline: Annotated[str | None, optional(_name)] = None
     slices: Annotated[Sequence[str] | None, optional(texts)] = None
     statistics: Annotated[Settings, PartOf(Settings, without=["max_failed"])] = field(
         default_factory=Settings

@@ -57,8 +57,7 @@ Manifest = Mapping[str, Mapping[str, Any]]
 
 def beside(folder: Path) -> Path:
     """The folder in which a run keeps what it has not finished, where a folder really stands."""
-    place = folder.resolve()
-    return place.parent / f"{place.name}{UNFINISHED}"
+    return Path(f"{os.path.realpath(folder)}{UNFINISHED}")  # `Path.resolve` raises at a circle
 
 
 def inside(folder: Path, path: Path, *, trust: bool = False) -> Path:
@@ -171,7 +170,7 @@ def publish(folder: Path, write: Callable[[Path], None]) -> None:
     Raises:
         UsageError: it cannot be written, or a file of a user's stands in the way.
     """
-    place, new = folder.resolve(), beside(folder) / "new"
+    place, new = Path(os.path.realpath(folder)), beside(folder) / "new"
     shutil.rmtree(new, ignore_errors=True)
     with refused(folder, "written"):
         try:
@@ -208,7 +207,7 @@ def finish(folder: Path) -> None:
     work = beside(folder)
     with refused(folder, "written"):
         if (work / "new").exists():  # which fails where somebody has put another folder there
-            (work / "new").rename(folder.resolve())
+            (work / "new").rename(os.path.realpath(folder))
         # Answers are in the results now. What was moved aside goes last: as long as it stands
         # there, this begins anew.
         for name in ("answers", "old"):

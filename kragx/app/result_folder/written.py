@@ -91,8 +91,9 @@ def _check_replaceable(folder: Path, config: RunConfig) -> None:
     manifest: Manifest | None = None
     with suppress(DataError):
         manifest = manifest_of(folder)
-    with refused(folder, "read"):
-        there = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    there = set[str]()
+    with refused(folder, "read"), suppress(FileNotFoundError):
+        there = {path.name for path in folder.iterdir()}
     if manifest is None and (strangers := sorted(there - _NOBODYS)):
         raise UsageError(
             "output: {folder} holds what kragx run has not written ({names}), and nothing is "
