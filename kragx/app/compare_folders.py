@@ -24,9 +24,9 @@ from kragx.comparison.gate_conditions import conditions_by_metric
 from kragx.data import named_twice
 from kragx.ground.errors import UsageError
 from kragx.ground.plugins import data_alone
-from kragx.ground.printing import Heading, Line, Part, Result
+from kragx.ground.printing import Heading, Line, Part, Result, as_markdown, message
 from kragx.metrics import Profile, profile_for
-from kragx.report.findings import Findings
+from kragx.report.findings import Findings, gates_section
 from kragx.report.record import Past, Record, record_lines
 
 
@@ -76,6 +76,12 @@ class Compared(Result):
         yield from self.origins
         yield from self.said()
         yield from gates_parts(self.gates)
+
+    def to_markdown(self, *, language: str | None = None) -> str:
+        """The same as Markdown, the gates as a table."""
+        title = Heading(message("Changes"), level=1)
+        parts = [title, *self.origins, *self.said(), *gates_section(self.gates)]
+        return as_markdown(parts, language=language)
 
     def said(self) -> Iterator[Part]:
         """Every change or comparison, metric by metric."""

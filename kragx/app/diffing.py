@@ -78,17 +78,15 @@ def ask_both(
         if name not in config.asked:
             hint = nearest(name, config.asked)
             raise UsageError("the config has no retriever {name!r}; {hint}", name=name, hint=hint)
-    once = {"warmup": 0, "repeat": 1, "runs": 1}  # it is of what is found, not of times
     with config.secrets.guarding():
         dataset = config.dataset.read() if questions is None else read_dataset(questions)
         corpus = pipeline.corpus_of(config)
-        asked = [(name, config.asked[name]) for name in (old, new)]
-        runs = [
-            retrieve_all({name: replace(named, options={**named.options, **once})}, dataset)[0][
-                name
-            ]
-            for name, named in asked
-        ]
+        once = {"warmup": 0, "repeat": 1, "runs": 1}  # it is of what is found, not of times
+        asked = {
+            name: replace(config.asked[name], options={**config.asked[name].options, **once})
+            for name in (old, new)
+        }
+        runs = [retrieve_all({name: asked[name]}, dataset)[0][name] for name in (old, new)]
         before, after = ((None, corpus.run(run)) for run in runs)
         return diff_sides(before, after, dataset, **_filled(options, config))
 

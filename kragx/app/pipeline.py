@@ -30,6 +30,7 @@ from kragx.evaluation.explanation import Explanation
 from kragx.evaluation.match_source import vocabulary_of_runs
 from kragx.evaluation.parts import engine_of
 from kragx.ground.errors import (
+    ConfigError,
     DataError,
     JudgingError,
     RetrieverError,
@@ -192,10 +193,11 @@ def recompute(
             config, record = content_left.config, content.record
             before = content.earlier(config) if earlier is None else None
         within.enter_context(config.secrets.guarding())
-        if not trust:
-            configs.check_whole(config)
+        # Which `load` leaves out of what it reads as data.
+        if not trust and (problems := list(configs.of_whole(config))):
+            raise ConfigError("config.yaml", problems)
         if earlier is not None:
-            config = configs.with_earlier(config, earlier)
+            config = replace(config, earlier=earlier.absolute())
         before = earlier_results(config, content_left.dataset, folder, anyway=anyway, known=before)
         matchers = matchers_of(config, trust=trust)
         report = evaluated(

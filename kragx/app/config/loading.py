@@ -61,75 +61,12 @@ def load(
         DataError: the file cannot be read.
         ConfigError: it is not YAML, or holds mistakes; all of them are listed, each with its path.
     """
-    try:
-        text, file = read_text(path), Path(path).resolve()
-    except DataError as error:
-        if Path(path).exists():
-            raise
-        raise DataError(
-            error.problem, path=str(path), remedy="kragx init writes a config to start from"
-        ) from None
+    raw, name, file = _mapping(path), str(path), Path(path).resolve()
+    folder = file.parent
     if trust:
-        load_env(file.parent)
-    return parse_config(
-        text,
-        str(path),
-        file.parent,
-        overrides,
-        needs_env=needs_env,
-        file=file,
-        trust=trust,
-        lacking=lacking,
-    )
-
-
-def load_dataset_config(path: str | Path, lacking: Mapping[str, Any] | None = None) -> GoldSource:
-    """The ``dataset`` of a config file, read as data: no ``.env`` is read, no variable put in.
-
-    Args:
-        path: the file.
-        lacking: as of `load`.
-
-    Raises:
-        DataError: the file cannot be read.
-        ConfigError: it is not YAML, or holds mistakes.
-    """
-    dataset = load(path, trust=False, lacking=lacking).dataset
-    for name, source in {"path": dataset.path, "corpus": dataset.corpus}.items():
-        place = None if source is None else Path(source)
-        if place is not None and place.exists() and not (place.is_file() or place.is_dir()):
-            # A pipe or a device, at which a reader may wait for ever.
-            raise DataError("no plain file", path=str(source), field=f"dataset.{name}")
-    return dataset
-
-
-def _mapping(text: str, name: str) -> dict[str, Any]:
-    try:
-        raw = yaml.load(text, Loader=Loader)
-    except yaml.YAMLError as error:
-        raise ConfigError(name, [yaml_problem(error)]) from None
-    if not isinstance(raw, dict):
-        problem = message("a mapping with 'dataset' and 'retrievers' is expected")
-        raise ConfigError(
-            name, [joined("; ", [problem, message("kragx init writes a config to start from")])]
-        )
-    return raw
-
-
-def parse_config(
-    text: str,
-    name: str,
-    folder: Path,
-    overrides: Iterable[str] = (),
-    *,
-    needs_env: bool = True,
-    file: Path | None = None,
-    trust: bool = True,
-    lacking: Mapping[str, Any] | None = None,
-) -> RunConfig:
-    """`load` for a text; `name` stands for the file in messages, `folder` for its folder."""
+        load_env(folder)
     unset: list[UsageError] = []
-    raw = {**(lacking or {}), **override(_mapping(text, name), overrides)}
+    raw = {**(lacking or {}), **override(raw, overrides)}
     if lacking and isinstance(raw["dataset"], dict):
         raw["dataset"] = {**lacking["dataset"], **raw["dataset"]}
     secrets = Secrets.of(raw) if trust else Secrets()
@@ -162,6 +99,43 @@ def parse_config(
         )
         warn(text, ConfigWarning)
     return config
+
+
+def load_dataset_config(path: str | Path, lacking: Mapping[str, Any] | None = None) -> GoldSource:
+    """The ``dataset`` of a config file, read as data: no ``.env`` is read, no variable put in.
+
+    Args:
+        path: the file.
+        lacking: as of `load`.
+
+    Raises:
+        DataError: the file cannot be read.
+        ConfigError: it is not YAML, or holds mistakes.
+    """
+    dataset = load(path, trust=False, lacking=lacking).dataset
+    for name, source in {"path": dataset.path, "corpus": dataset.corpus}.items():
+        place = None if source is None else Path(source)
+        if place is not None and place.exists() and not (place.is_file() or place.is_dir()):
+            # A pipe or a device, at which a reader may wait for ever.
+            raise DataError("no plain file", path=str(source), field=f"dataset.{name}")
+    return dataset
+
+
+def _mapping(path: str | Path) -> dict[str, Any]:
+    """What stands in a config file."""
+    start = message("kragx init writes a config to start from")
+    try:
+        raw = yaml.load(read_text(path), Loader=Loader)
+    except DataError as error:
+        if Path(path).exists():
+            raise
+        raise DataError(error.problem, path=str(path), remedy=start) from None
+    except yaml.YAMLError as error:
+        raise ConfigError(str(path), [yaml_problem(error)]) from None
+    if not isinstance(raw, dict):
+        problem = message("a mapping with 'dataset' and 'retrievers' is expected")
+        raise ConfigError(str(path), [joined("; ", [problem, start])])
+    return raw
 
 
 def _judges_in(spec: Any) -> Iterator[dict[str, Any]]:
@@ -226,22 +200,6 @@ def match_spec(text: str | None) -> object:
     if unset:
         raise unset[0]
     return filled(spec)
-
-
-def check_whole(config: RunConfig) -> None:
-    """Check what `load` has left out of a config that was read as data.
-
-    Raises:
-        ConfigError: there are mistakes.
-        UntrustedError: a metric is code.
-    """
-    if problems := list(of_whole(config)):
-        raise ConfigError("config.yaml", problems)
-
-
-def with_earlier(config: RunConfig, earlier: Path) -> RunConfig:
-    """The config with other earlier results; a relative path starts at the current folder."""
-    return replace(config, earlier=earlier.absolute())
 
 
 def with_gates(config: RunConfig, gates: Mapping[str, Any]) -> RunConfig:

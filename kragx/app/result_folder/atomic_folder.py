@@ -16,7 +16,7 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from typing import Any
 from kragx.data.formats.jsonl import flush, read_object, refused, write_bytes
 from kragx.ground.caller_warnings import warn
 from kragx.ground.errors import DataError, KragxError, UsageError
-from kragx.ground.printing import joined, listed as listed_names, message
+from kragx.ground.printing import joined, listed, message
 from kragx.report.record import UNFINISHED
 
 if sys.platform == "win32":
@@ -43,9 +43,6 @@ else:
 
 
 MANIFEST = "manifest.json"
-
-_NAMED = 5
-"""So many files are named in an error; of the others it is said how many they are."""
 
 FOR_PEOPLE = (".html", ".md", ".csv", ".parquet")
 """How files end that kragx writes and never reads: a page may be drawn anew, a note be added."""
@@ -246,12 +243,6 @@ def _entry(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     return {"size": path.stat().st_size, "sha256": sha256}
-
-
-def listed(names: Iterable[str]) -> str:
-    """The first names, and how many more there are."""
-    every = [*names]
-    return listed_names(every, _NAMED) if len(every) > _NAMED else joined(", ", every)
 
 
 @contextmanager

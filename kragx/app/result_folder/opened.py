@@ -98,7 +98,7 @@ class Opened:
     def record(self) -> Record | None:
         """How the run came about; None where that is not recorded."""
         with as_written(self.path("report.json"), "a report"):
-            return _record_of(self.report)
+            return Record.read(self.report.get("record"))
 
     @property
     def results(self) -> Results:
@@ -198,7 +198,7 @@ def read_baseline(path: Path) -> tuple[Results, Record | None]:
         report = {**value, "comparisons": [{"better": dict(value["better"])}]}
         if not report["evaluations"]:
             raise DataError("has no results", path=str(path), field="evaluations")
-        return Results.read(str(path), report), _record_of(value)
+        return Results.read(str(path), report), Record.read(value.get("record"))
 
 
 def read_earlier(folder: Path, *, trust: bool = False) -> Past:
@@ -238,10 +238,6 @@ def opened(folder: Path, *, trust: bool = False) -> Iterator[Opened]:
         )
     if problem is not None:
         raise problem
-
-
-def _record_of(report: Mapping[str, Any]) -> Record | None:
-    return None if report.get("record") is None else Record.read(report["record"])
 
 
 def is_scored(folder: Path) -> bool:

@@ -29,7 +29,6 @@ from kragx.app.result_folder.atomic_folder import (
     Manifest,
     beside,
     finish,
-    listed,
     locked,
     manifest_of,
     publish,
@@ -49,6 +48,7 @@ from kragx.data.formats.jsonl import make_folder, refused, to_json, write_bytes,
 from kragx.data.writing import write_gold, write_results
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import to_jsonable
+from kragx.ground.printing import listed
 from kragx.report.csv_files import means_csv, queries_csv, write_text
 
 if TYPE_CHECKING:

@@ -26,7 +26,6 @@ from kragx.comparison.tuning import Tuning
 from kragx.data import Doc, GoldDataset, Run, read_dataset, read_run
 from kragx.data.formats.jsonl import open_text, to_json
 from kragx.evaluation.evaluation import EvaluationsLike, as_evaluations
-from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.stage_losses import StageLosses
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.messages import LANGUAGES, catalogue
@@ -225,20 +224,12 @@ def _runs(
             "dataset: the evaluations did not keep the gold set, which says how queries and runs "
             "belong together; pass it as dataset=..."
         )
-    for name, run in runs.items():
+    for name in runs:
         if names and name not in names:
             raise UsageError(
                 "runs: no evaluation is called {name!r}; {hint}",
                 name=name,
                 hint=nearest(name, names),
-            )
-        # A retriever would be asked once more, and might answer otherwise than what was scored.
-        if not isinstance(run, (Run, str, Path, Mapping, Sequence)) and is_retriever(run):
-            raise UsageError(
-                "runs.{name}: {kind} is a retriever, which would have to be asked "
-                "again; pass what it returned (kragx.retrieve)",
-                name=name,
-                kind=type(run).__name__,
             )
     return {name: read_run(run, dataset) for name, run in runs.items() if dataset is not None}
 
