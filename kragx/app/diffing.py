@@ -15,7 +15,6 @@ from kragx.app.retrieving.retrieve_all import retrieve_all
 from kragx.comparison.lists import ListDiff
 from kragx.data import Run, read_dataset
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.printing import message
 
 
 def diff_files(
@@ -108,10 +107,5 @@ def _run_in(content: Content, folder: Path, named: Sequence[str]) -> Run:
             names=names[0],
         )
     (name,) = named or names
-    if name not in names:
-        raise UsageError(
-            message("{folder} has no {name!r}", folder=folder, name=name),
-            field="--retriever",
-            remedy=nearest(name, names),
-        )
+    content.check_named(folder, name)
     return content.runs[name]

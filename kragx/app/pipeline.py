@@ -36,7 +36,6 @@ from kragx.ground.errors import (
     RetrieverError,
     UsageError,
     inside,
-    nearest,
 )
 from kragx.ground.plugins import data_alone
 from kragx.ground.printing import Line, message, visible
@@ -269,14 +268,8 @@ def explain_folder(
     """
     with _left_in(folder, match, trust=trust) as content:
         config, runs = content.config, content.runs
-        if retriever is not None and retriever not in runs:
-            raise UsageError(
-                "{folder} has no {name!r}",
-                field="--retriever",
-                remedy=nearest(retriever, runs),
-                folder=folder,
-                name=retriever,
-            )
+        if retriever is not None:
+            content.check_named(folder, retriever)
         name, spec = next(iter(config.named_matchers.items()))
         read = match_reader(config, trust=trust)
         deciding = read(spec, name) if match is None else read(match, None)

@@ -54,7 +54,7 @@ def compare(
     Args:
         evaluations: of several retrievers on one gold set under one matcher, as `evaluate` gives
             them; a mapping gives them names of its own.
-        more: further ones, where the first is no list or mapping: ``compare(old, new)``.
+        more: further ones: ``compare(old, new)``.
         baseline: the name of the one that the others are set against; None for the first.
         metrics: which to compare; None for all that the evaluations share.
         slices: fields of a query to compare within, for example ``metadata.difficulty``; or one.
@@ -83,7 +83,7 @@ def compare(
         >>> difference.value, difference.verdict
         (-0.5, 'worse')
     """
-    evaluations = as_evaluations((evaluations, *more) if more else evaluations)
+    evaluations = [*as_evaluations(evaluations), *as_evaluations(more)]
     if not evaluations:
         raise UsageError("evaluations: none is given; pass at least one")
     datasets = (evaluation.dataset for evaluation in evaluations if evaluation.dataset is not None)

@@ -51,13 +51,12 @@ async def run_on_loop(make: Callable[[], Coroutine[Any, Any, _Result]]) -> _Resu
     """Await a coroutine that runs where `run_sync` runs its own, from whichever event loop."""
     if isinstance(threading.current_thread(), _LoopThread):
         return await make()
-    call = _Call(make, _thread())
-    call.begin()
-    try:
-        return await asyncio.wrap_future(call.future)
-    except asyncio.CancelledError:
-        call.cancel()
-        raise
+
+    async def run() -> _Result:
+        return await make()  # which is called where it runs
+
+    # Who cancels this cancels what it waits for.
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(run(), _thread().loop))
 
 
 class _LoopThread(threading.Thread):

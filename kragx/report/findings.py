@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from typing import Any
 
@@ -452,10 +452,6 @@ def _summary(findings: Findings) -> Iterator[Part]:
             for name in ("judging", "judging_relevance"):
                 judging = evaluation.counts.get(name, {"n_missing": 0})
                 votes = panel_remarks(judging, votes_on(evaluation.vote_bounds, name))
-                yield from (warning(_of(evaluation, text)) for text in missing_remarks(judging))
-                yield from (Line(_of(evaluation, text)) for text in votes)
+                for line in (*map(warning, missing_remarks(judging)), *map(Line, votes)):
+                    yield replace(line, text=joined(": ", [evaluation.name, line.text]))
     yield from changes_parts(findings.changes)
-
-
-def _of(evaluation: Evaluation, remark: str) -> str:
-    return message("{names}: {remark}", names=evaluation.name, remark=remark)

@@ -149,7 +149,7 @@ class Record(Result):
         from pydantic import TypeAdapter, ValidationError
 
         try:
-            return TypeAdapter(cls | None).validate_python(value)
+            return None if value is None else TypeAdapter(cls).validate_python(value)
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(map(str, first["loc"]))

@@ -33,46 +33,43 @@ def reading_arguments() -> Iterator[None]:
 
 
 def _mistake(error: Any, ctx: Any) -> UsageError:
-    param = getattr(error, "param", None)
+    param, kind = getattr(error, "param", None), type(error).__name__
     field = getattr(error, "option_name", "") or (param.get_error_hint() if param else "")
-    field = inert(field.replace("'", ""))
     extra = re.fullmatch(r"Got unexpected extra argument.*? \((.*)\)", error.message)
-    match type(error).__name__:
-        case "NoSuchOption":
-            names = [name for param in ctx.command.get_params(ctx) for name in param.opts]
-            options = [name for name in names if name.startswith("-")]
-            return UsageError("unknown option", field=field, remedy=nearest(field, options))
-        case "MissingParameter":
-            return UsageError("missing; it is required", field=field)
-        case "BadOptionUsage":
-            needs_value = "requires" in error.message
-            return UsageError(
-                "a value is expected after it" if needs_value else "it takes no value", field=field
-            )
-        case "BadParameter" if hasattr(error.__cause__, "errors"):
-            return _wrong_value(error.__cause__.errors()[0], param).within(field)
-        case "UsageError" if extra:
-            return UsageError("more than the command takes", field=inert(extra[1]))
-    return UsageError(inert(error.message), field=field)  # of commands that packages add
+    remedy, problem = "", inert(error.message)  # of commands that packages add
+    if kind == "NoSuchOption":
+        names = [name for param in ctx.command.get_params(ctx) for name in param.opts]
+        remedy = nearest(field, [name for name in names if name.startswith("-")])
+        problem = message("unknown option")
+    elif kind == "MissingParameter":
+        problem = message("missing; it is required")
+    elif kind == "BadOptionUsage":
+        needs_value = "requires" in error.message
+        problem = message("a value is expected after it" if needs_value else "it takes no value")
+    elif kind == "BadParameter" and hasattr(error.__cause__, "errors"):
+        problem = _wrong_value(error.__cause__.errors()[0], param.type_descriptor.choices)
+    elif extra:
+        problem, field = message("more than the command takes"), extra[1]
+    return UsageError(problem, field=inert(field.replace("'", "")), remedy=remedy)
 
 
-def _wrong_value(mistake: Mapping[str, Any], param: Any) -> UsageError:
+def _wrong_value(mistake: Mapping[str, Any], choices: Sequence[Any] | None) -> str:
     """What pydantic finds wrong with a value, of the kinds that options are made of."""
     value, limits = mistake["input"], mistake.get("ctx", {})
-    if choices := param.type_descriptor.choices:
-        names = [str(getattr(choice, "value", choice)) for choice in choices]
-        hint = nearest(str(value), names)
-        return UsageError("unknown value {value!r}; {hint}", value=value, hint=hint)
-    match mistake["type"]:
-        case "greater_than_equal":
-            return UsageError("{value} is less than {lowest}", value=value, lowest=limits["ge"])
-        case "less_than_equal":
-            return UsageError("{value} is more than {highest}", value=value, highest=limits["le"])
-        case "int_parsing":
-            return UsageError("{value!r} is not a whole number", value=value)
-        case "float_parsing":
-            return UsageError("{value!r} is not a number", value=value)
-    return UsageError(inert(mistake["msg"]))
+    if choices:
+        hint = nearest(str(value), (str(getattr(choice, "value", choice)) for choice in choices))
+        return message("unknown value {value!r}; {hint}", value=value, hint=hint)
+    sentences = {
+        "greater_than_equal": message(
+            "{value} is less than {lowest}", value=value, lowest=limits.get("ge")
+        ),
+        "less_than_equal": message(
+            "{value} is more than {highest}", value=value, highest=limits.get("le")
+        ),
+        "int_parsing": message("{value!r} is not a whole number", value=value),
+        "float_parsing": message("{value!r} is not a number", value=value),
+    }
+    return sentences.get(mistake["type"], inert(mistake["msg"]))
 
 
 def unknown_command(ctx: Any, args: Sequence[str]) -> UsageError:
@@ -91,11 +88,11 @@ def _meant(ctx: Any, name: str) -> list[str] | None:
         return ["kragx", "report" if path.is_dir() else by_suffix.get(path.suffix, "score"), name]
     # Only then those of other groups, as their modules are imported for it.
     abouts = dict(_described(ctx.find_root().command, ("kragx",)))
-    by_name = {path[-1]: [*path] for path in reversed(abouts)}
+    by_name = {command[-1]: command for command in reversed(abouts)}
     if (command := near(name, by_name)) is not None:
-        return by_name[command]
+        return [*by_name[command]]
     word = re.compile(rf"\b{re.escape(name)}", re.IGNORECASE)
-    return next(([*path] for path, about in abouts.items() if word.search(about)), None)
+    return next(([*command] for command, about in abouts.items() if word.search(about)), None)
 
 
 def _described(group: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:

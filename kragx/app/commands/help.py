@@ -31,12 +31,8 @@ class Helping:
 
     def get_short_help_str(self, limit: int = 45) -> str:
         """The line about it in a list of commands."""
-        return short_help(self.name, self.help, limit)
-
-
-def short_help(name: str | None, about: str | None, limit: int) -> str:
-    """The line about a command in a list of them, of what it says of itself."""
-    return TyperCommand(name, help=translated(about or "")).get_short_help_str(limit)
+        plain = TyperCommand(self.name, help=translated(self.help or ""))
+        return plain.get_short_help_str(limit)
 
 
 def translated_record(text: str) -> str:

@@ -14,7 +14,6 @@ from typer.main import get_command
 
 from kragx.app.commands.arguments import reading_arguments
 from kragx.app.commands.command import Commands, Group
-from kragx.app.commands.help import short_help
 from kragx.app.commands.process import ending
 from kragx.ground.entry_points import Plugin, plugins
 from kragx.ground.printing import put, speaking
@@ -71,7 +70,7 @@ def _command(plugin: Plugin) -> Any:
     return get_command(commands)
 
 
-def _about(plugin: Plugin) -> str | None:
+def _line(plugin: Plugin, limit: int) -> str:
     """What a command says of itself, read from its module: importing them all takes long.
 
     A command is a function, and a group is described by its module.
@@ -80,7 +79,8 @@ def _about(plugin: Plugin) -> str | None:
     package, _, file = module.partition(".")
     source = ast.parse(pkgutil.get_data(package, f"{file.replace('.', '/')}.py") or b"")
     functions = {node.name: node for node in source.body if isinstance(node, ast.FunctionDef)}
-    return ast.get_docstring(functions.get(name, source))
+    about = ast.get_docstring(functions.get(name, source))
+    return Group(name=name, help=about).get_short_help_str(limit)
 
 
 class _Kragx(Group):
@@ -113,7 +113,7 @@ class _Kragx(Group):
         others = [name for name, plugin in added.items() if not plugin.is_own]
         for head, names in {**SECTIONS, "Of installed packages": others}.items():
             rows = [
-                (name, short_help(name, _about(plugin), limit) if plugin.is_own else plugin.package)
+                (name, _line(plugin, limit) if plugin.is_own else plugin.package)
                 for name in names
                 if (plugin := there.get(name))
             ]

@@ -1,7 +1,6 @@
 """From a config file to a checked `RunConfig`."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -76,8 +75,7 @@ def load(
     # Before `semantic`, which makes matchers and judges of these specs to check them.
     if isinstance(model := raw.get("judge"), str):
         raw["judge"] = {"model": model}
-    specs = [*match_specs(raw).values(), raw.get("facts_match"), raw.get("relevance_match")]
-    for judge in _judges_in([{"judge": raw.get("judge")}, *specs]):
+    for judge in _judges_in([{"judge": raw.get("judge")}, *_match_specs(raw).values()]):
         judge.update(_with_paths(judge, raw.get("dataset"), folder))
     # Both kinds of mistakes are collected, and only then said: mending one by one takes long.
     problems = [*map(str, [*(unset if must_be_set else ()), *semantic(raw, trust=trust)])]
@@ -224,16 +222,18 @@ def semantic(raw: Mapping[str, Any], *, trust: bool = True) -> Iterator[KragxErr
         raw: the config.
         trust: without it nothing is imported or made, and what needs that is not checked.
     """
-    specs = {**match_specs(raw)}
-    for path, spec in specs.items():
-        if has_grid(spec):
-            yield from (error.within(path) for error in _mistakes(spread, spec, ""))
-    for name in ("facts_match", "relevance_match"):
-        specs[name] = raw.get(name)
-        if has_grid(specs[name]):
+    settings: dict[str, list[Any]] = {}
+    for path, spec in _match_specs(raw).items():
+        settings[path] = [] if spec is None or has_grid(spec) else [spec]
+        if has_grid(spec) and path in _NO_GRID:
             yield UsageError(
-                "a grid stands under 'match' or one of 'matchers' alone", field=f"{name}.{GRID}"
+                "a grid stands under 'match' or one of 'matchers' alone", field=f"{path}.{GRID}"
             )
+        elif has_grid(spec):
+            try:
+                settings[path] = [setting for _, setting in spread(spec, "")]
+            except UsageError as error:
+                yield from (mistake.within(path) for mistake in mistakes_of(error))
     listed = raw.get("metrics")
     listed = listed if isinstance(listed, list) else [listed]
     metrics = {number: text for number, text in enumerate(listed) if isinstance(text, str)}
@@ -243,12 +243,12 @@ def semantic(raw: Mapping[str, Any], *, trust: bool = True) -> Iterator[KragxErr
     except UsageError as error:
         yield error
     if trust:
-        yield from _made(raw, specs, metrics, profile)
+        yield from _made(raw, settings, metrics, profile)
 
 
 def _made(
     raw: Mapping[str, Any],
-    specs: Mapping[str, Any],
+    settings: Mapping[str, list[Any]],
     metrics: Mapping[int, str],
     profile: Profile,
 ) -> Iterator[KragxError]:
@@ -267,25 +267,24 @@ def _made(
         except KragxError as error:
             yield error
             return  # without a judge every 'llm' would complain once more
-    for path, spec in specs.items():
-        settings = [] if spec is None else [spec]
-        if has_grid(spec):
-            # A grid that is wrong itself has been said to be.
-            settings = []
-            with suppress(UsageError):
-                settings = [setting for _, setting in spread(spec, "")]
-        errors: dict[str, KragxError] = {}
-        for setting in settings:
-            mistakes = _mistakes(matcher, filled(setting, keep=True), defaults, field=path)
-            errors |= {str(mistake): mistake for mistake in mistakes}
+    for path, of_path in settings.items():
+        errors = {
+            str(mistake): mistake
+            for setting in of_path
+            for mistake in _mistakes(matcher, filled(setting, keep=True), defaults, field=path)
+        }
         yield from errors.values()
 
 
-def match_specs(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """The specs of the matchers that decide, by where they stand."""
+_NO_GRID = ("facts_match", "relevance_match")
+
+
+def _match_specs(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The specs of matchers, by where they stand."""
     named = raw.get("matchers")
     of_names = named.items() if isinstance(named, dict) else ()
-    return {"match": raw.get("match"), **{f"matchers.{name}": spec for name, spec in of_names}}
+    specs = {name: raw.get(name) for name in ("match", *_NO_GRID)}
+    return specs | {f"matchers.{name}": spec for name, spec in of_names}
 
 
 def _mistakes(read: Callable[..., object], *args: Any, **options: Any) -> list[KragxError]:

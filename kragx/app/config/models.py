@@ -83,11 +83,6 @@ def _as_text(read: Read) -> Read:
     return plain
 
 
-def _name(value: Any) -> str:
-    """A name, which stands as a number where it is one of a mapping's keys."""
-    return str(value) if isinstance(value, int) else a_text(value)
-
-
 _number = _as_text(number(lambda share: 0 <= share <= 1, "{value!r} is not a number from 0 to 1"))
 
 
@@ -164,7 +159,7 @@ class RunConfig:
     forbidden: Annotated[Mapping[str, Any] | None, optional(_rules)] = None
     output: Annotated[Path | None, optional(a_path)] = None
     html: Annotated[bool, _as_text(a_bool)] = True
-    baseline: Annotated[str | None, optional(_name)] = None
+    baseline: Annotated[str | None, optional(str)] = None
     slices: Annotated[Sequence[str] | None, optional(texts)] = None
     statistics: Annotated[Settings, PartOf(Settings, without=["max_failed"])] = field(
         default_factory=Settings

@@ -34,7 +34,7 @@ from kragx.data.formats.jsonl import read_object
 from kragx.data.source import name_of
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.part_tables import SUMMARY
-from kragx.ground.errors import DataError, KragxError, UntrustedError
+from kragx.ground.errors import DataError, KragxError, UntrustedError, UsageError, nearest
 from kragx.report.record import Past, Record
 
 BASELINE_VERSION = 1
@@ -61,6 +61,17 @@ class Content:
     dataset: GoldDataset
     runs: Mapping[str, Run]
     corpus: Corpus
+
+    def check_named(self, folder: Path, name: str) -> None:
+        """Raise a `UsageError` unless it has a retriever of this name."""
+        if name not in self.runs:
+            raise UsageError(
+                "{folder} has no {name!r}",
+                field="--retriever",
+                remedy=nearest(name, self.runs),
+                folder=folder,
+                name=name,
+            )
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from kragx.data import Doc, GoldDataset, Run, read_dataset, read_run
 from kragx.data.formats.jsonl import open_text, to_json
 from kragx.evaluation.evaluation import EvaluationsLike, as_evaluations
 from kragx.evaluation.stage_losses import StageLosses
-from kragx.ground.errors import UsageError, nearest
+from kragx.ground.errors import UsageError, inside, nearest
 from kragx.ground.messages import LANGUAGES, catalogue
 from kragx.ground.printing import Result, in_language, message, speaking, visible
 from kragx.ground.printing.localisation import asked_language
@@ -219,19 +219,24 @@ def _hash(text: str) -> str:
 def _runs(
     runs: Mapping[str, Any], dataset: GoldDataset | None, names: Sequence[str]
 ) -> dict[str, Run]:
-    if runs and dataset is None:
+    if dataset is None and not runs:
+        return {}
+    if dataset is None:
         raise UsageError(
             "dataset: the evaluations did not keep the gold set, which says how queries and runs "
             "belong together; pass it as dataset=..."
         )
-    for name in runs:
+    read: dict[str, Run] = {}
+    for name, run in runs.items():
         if names and name not in names:
             raise UsageError(
                 "runs: no evaluation is called {name!r}; {hint}",
                 name=name,
                 hint=nearest(name, names),
             )
-    return {name: read_run(run, dataset) for name, run in runs.items() if dataset is not None}
+        with inside(f"runs.{name}"):
+            read[name] = read_run(run, dataset)
+    return read
 
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
