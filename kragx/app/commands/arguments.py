@@ -33,7 +33,8 @@ def reading_arguments() -> Iterator[None]:
 
 
 def _mistake(error: Any, ctx: Any) -> UsageError:
-    param, kind = getattr(error, "param", None), type(error).__name__
+    param: Any = getattr(error, "param", None)
+    kind = type(error).__name__
     field = getattr(error, "option_name", "") or (param.get_error_hint() if param else "")
     extra = re.fullmatch(r"Got unexpected extra argument.*? \((.*)\)", error.message)
     remedy, problem = "", inert(error.message)  # of commands that packages add
