@@ -102,13 +102,6 @@ def _read(folder: Path, max_failed: float | None, *, trust: bool) -> Past:
         return Past(content.results, content.record, content.config(max_failed))
 
 
-def _profile(side: Past) -> Profile:
-    """By which the metrics of gates are read."""
-    profile = side.results.scores[0].settings["profile"]
-    name = str(profile.get("name", "kragx"))
-    return profile_for(name, None) if side.config is None else side.config.resolved_profile
-
-
 def compare_folders(
     folders: Sequence[Path],
     *,
@@ -165,7 +158,9 @@ def _compared(
     anyway: bool,
 ) -> Compared:
     """Several folders, the best retriever first; or one set against an earlier one, or itself."""
-    after, config, profile = sides[-1].results, sides[-1].config, _profile(sides[-1])
+    after, config = sides[-1].results, sides[-1].config
+    name = str(after.scores[0].settings["profile"].get("name", "kragx"))
+    profile = profile_for(name, None) if config is None else config.resolved_profile
     statistics = Settings(max_failed=max_failed or 0.0) if config is None else config.comparing
     if slices is None:
         slices = () if config is None else config.slices or ()

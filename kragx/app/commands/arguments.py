@@ -45,8 +45,9 @@ def _mistake(error: Any, ctx: Any) -> UsageError:
     elif kind == "MissingParameter":
         problem = message("missing; it is required")
     elif kind == "BadOptionUsage":
-        needs_value = "requires" in error.message
-        problem = message("a value is expected after it" if needs_value else "it takes no value")
+        problem = message(
+            "a value is expected after it" if "requires" in error.message else "it takes no value"
+        )
     elif kind == "BadParameter" and hasattr(error.__cause__, "errors"):
         problem = _wrong_value(error.__cause__.errors()[0], param.type_descriptor.choices)
     elif extra:
@@ -85,8 +86,8 @@ def unknown_command(ctx: Any, args: Sequence[str]) -> UsageError:
 def _meant(ctx: Any, name: str) -> list[str] | None:
     path = Path(name)
     if path.suffix or path.is_dir():
-        by_suffix = {".yaml": "run", ".yml": "run"}
-        return ["kragx", "report" if path.is_dir() else by_suffix.get(path.suffix, "score"), name]
+        of_file = "run" if path.suffix in (".yaml", ".yml") else "score"
+        return ["kragx", "report" if path.is_dir() else of_file, name]
     # Only then those of other groups, as their modules are imported for it.
     abouts = dict(_described(ctx.find_root().command, ("kragx",)))
     by_name = {command[-1]: command for command in reversed(abouts)}

@@ -36,6 +36,7 @@ from kragx.ground.options import (
     optional,
     refusal,
     texts,
+    what_is_said,
     whole,
 )
 from kragx.ground.printing import message
@@ -197,14 +198,13 @@ class RunConfig:
 
     def _with_common(self, retriever: RetrieverConfig) -> RetrieverConfig:
         """A retriever with what is said of all, where it says nothing else."""
-        common: dict[str, Any] = {}
-        if self.stages and retriever.class_ is not None:
-            common["stages"] = True
-        if self.runs and retriever.is_asked:
-            common["runs"] = self.runs
+        common = {
+            "stages": (self.stages and retriever.class_ is not None) or None,
+            "runs": self.runs if retriever.is_asked else None,
+        }
         # The narrower place wins.
-        common = {name: common[name] for name in common if name not in retriever.options}
-        return replace(retriever, options={**retriever.options, **common}) if common else retriever
+        options = {**what_is_said(common), **retriever.options}
+        return replace(retriever, options=options)
 
     def _check_names(self) -> None:
         """Refuse too many settings, and names that are there twice."""

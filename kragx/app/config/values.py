@@ -34,8 +34,7 @@ def override(raw: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
         try:
             if path.startswith("match.") and not (changed.get("match") or changed.get("matchers")):
                 # An option of the matcher that is meant where none is named.
-                matcher = profile(changed.get("profile") or KRAGX).match
-                changed = {**changed, "match": matcher}
+                changed = {**changed, "match": profile(changed.get("profile") or KRAGX).match}
             # As YAML, so that 5 is a number, and [1, 2] a list, as they are in the file.
             changed = _with(changed, keys, yaml.load(text, Loader=Loader))
         except yaml.YAMLError as error:
