@@ -24,9 +24,9 @@ from kragx.comparison.gate_conditions import conditions_by_metric
 from kragx.data import named_twice
 from kragx.ground.errors import UsageError
 from kragx.ground.plugins import data_alone
-from kragx.ground.printing import Heading, Line, Part, Result
+from kragx.ground.printing import Heading, Line, Part, Result, as_markdown, message
 from kragx.metrics import Profile, profile_for
-from kragx.report.findings import Findings
+from kragx.report.findings import Findings, gates_section
 from kragx.report.record import Past, Record, record_lines
 
 
@@ -77,6 +77,12 @@ class Compared(Result):
         yield from self.said()
         yield from gates_parts(self.gates)
 
+    def to_markdown(self, *, language: str | None = None) -> str:
+        """The same as Markdown, the gates as a table."""
+        title = Heading(message("Changes"), level=1)
+        parts = [title, *self.origins, *self.said(), *gates_section(self.gates)]
+        return as_markdown(parts, language=language)
+
     def said(self) -> Iterator[Part]:
         """Every change or comparison, metric by metric."""
         yield from changes_parts(self.changes)
@@ -94,13 +100,6 @@ def _read(folder: Path, max_failed: float | None, *, trust: bool) -> Past:
         return Past(read_scored(folder))
     with opened(folder, trust=trust) as content:
         return Past(content.results, content.record, content.config(max_failed))
-
-
-def _profile(side: Past) -> Profile:
-    """By which the metrics of gates are read."""
-    profile = side.results.scores[0].settings["profile"]
-    name = str(profile.get("name", "kragx"))
-    return profile_for(name, None) if side.config is None else side.config.resolved_profile
 
 
 def compare_folders(
@@ -159,7 +158,9 @@ def _compared(
     anyway: bool,
 ) -> Compared:
     """Several folders, the best retriever first; or one set against an earlier one, or itself."""
-    after, config, profile = sides[-1].results, sides[-1].config, _profile(sides[-1])
+    after, config = sides[-1].results, sides[-1].config
+    name = str(after.scores[0].settings["profile"].get("name", "kragx"))
+    profile = profile_for(name, None) if config is None else config.resolved_profile
     statistics = Settings(max_failed=max_failed or 0.0) if config is None else config.comparing
     if slices is None:
         slices = () if config is None else config.slices or ()

@@ -15,7 +15,6 @@ from kragx.app.retrieving.retrieve_all import retrieve_all
 from kragx.comparison.lists import ListDiff
 from kragx.data import Run, read_dataset
 from kragx.ground.errors import UsageError, nearest
-from kragx.ground.printing import message
 
 
 def diff_files(
@@ -78,17 +77,15 @@ def ask_both(
         if name not in config.asked:
             hint = nearest(name, config.asked)
             raise UsageError("the config has no retriever {name!r}; {hint}", name=name, hint=hint)
-    once = {"warmup": 0, "repeat": 1, "runs": 1}  # it is of what is found, not of times
     with config.secrets.guarding():
         dataset = config.dataset.read() if questions is None else read_dataset(questions)
         corpus = pipeline.corpus_of(config)
-        asked = [(name, config.asked[name]) for name in (old, new)]
-        runs = [
-            retrieve_all({name: replace(named, options={**named.options, **once})}, dataset)[0][
-                name
-            ]
-            for name, named in asked
-        ]
+        once = {"warmup": 0, "repeat": 1, "runs": 1}  # it is of what is found, not of times
+        asked = {
+            name: replace(config.asked[name], options={**config.asked[name].options, **once})
+            for name in (old, new)
+        }
+        runs = [retrieve_all({name: asked[name]}, dataset)[0][name] for name in (old, new)]
         before, after = ((None, corpus.run(run)) for run in runs)
         return diff_sides(before, after, dataset, **_filled(options, config))
 
@@ -110,10 +107,5 @@ def _run_in(content: Content, folder: Path, named: Sequence[str]) -> Run:
             names=names[0],
         )
     (name,) = named or names
-    if name not in names:
-        raise UsageError(
-            message("{folder} has no {name!r}", folder=folder, name=name),
-            field="--retriever",
-            remedy=nearest(name, names),
-        )
+    content.check_named(folder, name)
     return content.runs[name]

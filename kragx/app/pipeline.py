@@ -30,12 +30,12 @@ from kragx.evaluation.explanation import Explanation
 from kragx.evaluation.match_source import vocabulary_of_runs
 from kragx.evaluation.parts import engine_of
 from kragx.ground.errors import (
+    ConfigError,
     DataError,
     JudgingError,
     RetrieverError,
     UsageError,
     inside,
-    nearest,
 )
 from kragx.ground.plugins import data_alone
 from kragx.ground.printing import Line, message, visible
@@ -192,10 +192,11 @@ def recompute(
             config, record = content_left.config, content.record
             before = content.earlier(config) if earlier is None else None
         within.enter_context(config.secrets.guarding())
-        if not trust:
-            configs.check_whole(config)
+        # Which `load` leaves out of what it reads as data.
+        if not trust and (problems := list(configs.of_whole(config))):
+            raise ConfigError("config.yaml", problems)
         if earlier is not None:
-            config = configs.with_earlier(config, earlier)
+            config = replace(config, earlier=earlier.absolute())
         before = earlier_results(config, content_left.dataset, folder, anyway=anyway, known=before)
         matchers = matchers_of(config, trust=trust)
         report = evaluated(
@@ -267,14 +268,8 @@ def explain_folder(
     """
     with _left_in(folder, match, trust=trust) as content:
         config, runs = content.config, content.runs
-        if retriever is not None and retriever not in runs:
-            raise UsageError(
-                "{folder} has no {name!r}",
-                field="--retriever",
-                remedy=nearest(retriever, runs),
-                folder=folder,
-                name=retriever,
-            )
+        if retriever is not None:
+            content.check_named(folder, retriever)
         name, spec = next(iter(config.named_matchers.items()))
         read = match_reader(config, trust=trust)
         deciding = read(spec, name) if match is None else read(match, None)

@@ -1,5 +1,6 @@
 """What is refused, or said, before the first question is asked, lest all be done for nothing."""
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 from pathlib import Path
@@ -164,7 +165,7 @@ def earlier_results(
                 "{place}: {needs_earlier}", place=gate.path, needs_earlier=NEEDS_EARLIER
             )
         return None
-    if folder is not None and folder.resolve() == config.earlier.resolve():
+    if folder is not None and os.path.realpath(folder) == os.path.realpath(config.earlier):
         raise UsageError(
             "earlier: {earlier} is the folder that this run writes; copy what it holds to "
             "another one first, or give another output",

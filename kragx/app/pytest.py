@@ -9,6 +9,7 @@ Nothing is registered into pytest; this module is imported where it is used, and
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ def _results(
         case str() | Path():
             loaded = config.load(Path(results))
             if earlier is not None:
-                loaded = config.with_earlier(loaded, earlier)
+                loaded = replace(loaded, earlier=earlier.absolute())
             if gates is not None:
                 loaded = config.with_gates(loaded, gates)
             report = pipeline.run(loaded)

@@ -25,7 +25,7 @@ from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, Rows
 from kragx.comparison.statistics.evidence import ids_at
 from kragx.comparison.threshold_study import orders_near
 from kragx.data import GoldDataset, read_dataset
-from kragx.evaluation.evaluation import EvaluationsLike, as_evaluations
+from kragx.evaluation.evaluation import Evaluation, EvaluationsLike, as_evaluations
 from kragx.ground.errors import UsageError, nearest
 from kragx.ground.printing import joined
 from kragx.metrics import MetricLike, name_among, parse_all
@@ -33,7 +33,7 @@ from kragx.metrics import MetricLike, name_among, parse_all
 
 def compare(
     evaluations: EvaluationsLike,
-    *,
+    *more: Evaluation,
     baseline: str | None = None,
     metrics: MetricLike | Iterable[MetricLike] | None = None,
     slices: Iterable[str] = (),
@@ -54,6 +54,7 @@ def compare(
     Args:
         evaluations: of several retrievers on one gold set under one matcher, as `evaluate` gives
             them; a mapping gives them names of its own.
+        more: further ones: ``compare(old, new)``.
         baseline: the name of the one that the others are set against; None for the first.
         metrics: which to compare; None for all that the evaluations share.
         slices: fields of a query to compare within, for example ``metadata.difficulty``; or one.
@@ -78,11 +79,11 @@ def compare(
         >>> one = evaluate(gold, [["the answer"]] * 20, name="one", metrics=["mrr@5"])
         >>> second = [["another text", "the answer"]] * 20
         >>> other = evaluate(gold, second, name="other", metrics=["mrr@5"])
-        >>> [difference] = compare([one, other], resamples=500).overall.differences
+        >>> [difference] = compare(one, other, resamples=500).overall.differences
         >>> difference.value, difference.verdict
         (-0.5, 'worse')
     """
-    evaluations = as_evaluations(evaluations)
+    evaluations = [*as_evaluations(evaluations), *as_evaluations(more)]
     if not evaluations:
         raise UsageError("evaluations: none is given; pass at least one")
     datasets = (evaluation.dataset for evaluation in evaluations if evaluation.dataset is not None)

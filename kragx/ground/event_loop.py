@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, wait
 from contextlib import suppress
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 _Result = TypeVar("_Result")
 
@@ -29,35 +29,57 @@ def run_sync(make: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
     Args:
         make: makes the coroutine; called in the loop's thread.
     """
-    call = _Call(make, _thread())
+    thread, future, tasks = _thread(), Future[_Result](), list[asyncio.Task[_Result]]()
+
+    async def run() -> _Result:
+        return await make()  # so that what making raises ends the task, too
+
+    def begin() -> None:
+        tasks.append(thread.loop.create_task(run()))
+        tasks[0].add_done_callback(finish)
+
+    def finish(task: asyncio.Task[_Result]) -> None:
+        try:
+            future.set_result(task.result())
+        except BaseException as error:
+            future.set_exception(error)
+
+    def end() -> None:
+        # It may take its time: only the task's own end is that of the future.
+        thread.loop.call_soon_threadsafe(lambda: tasks and tasks[0].cancel())
+
     try:
-        call.begin()
-        call.wait()
+        thread.loop.call_soon_threadsafe(begin)
+        _wait(future)
     except BaseException as interrupt:
         try:
-            call.cancel()
-            call.wait()
+            end()
+            _wait(future)
         except BaseException:
-            call.cancel()
-            if wait([call.future], _END).not_done:
-                call.thread.is_left = True
+            end()
+            if wait([future], _END).not_done:
+                thread.is_left = True
             raise
-        error = call.future.exception()
+        error = future.exception()
         raise interrupt from (None if isinstance(error, asyncio.CancelledError) else error)
-    return call.future.result()
+    return future.result()
+
+
+def _wait(future: Future[Any]) -> None:
+    while wait([future], _LOOK).not_done:
+        pass
 
 
 async def run_on_loop(make: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
     """Await a coroutine that runs where `run_sync` runs its own, from whichever event loop."""
     if isinstance(threading.current_thread(), _LoopThread):
         return await make()
-    call = _Call(make, _thread())
-    call.begin()
-    try:
-        return await asyncio.wrap_future(call.future)
-    except asyncio.CancelledError:
-        call.cancel()
-        raise
+
+    async def run() -> _Result:
+        return await make()  # which is called where it runs
+
+    # Who cancels this cancels what it waits for.
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(run(), _thread().loop))
 
 
 class _LoopThread(threading.Thread):
@@ -104,41 +126,3 @@ def _thread() -> _LoopThread:
         if _outermost is None or _outermost.is_left or not _outermost.is_alive():
             _outermost = _LoopThread()
         return _outermost
-
-
-class _Call(Generic[_Result]):
-    """A coroutine that runs in a thread's loop; only its own end ends its `future`."""
-
-    task: "asyncio.Task[_Result] | None" = None
-
-    def __init__(
-        self, make: Callable[[], Coroutine[Any, Any, _Result]], thread: _LoopThread
-    ) -> None:
-        self.make, self.thread, self.future = make, thread, Future[_Result]()
-        self.future.set_running_or_notify_cancel()
-
-    def begin(self) -> None:
-        """Have it run soon."""
-        self.thread.loop.call_soon_threadsafe(self._begin)
-
-    def _begin(self) -> None:
-        async def run() -> _Result:
-            return await self.make()  # so that what making raises ends the task, too
-
-        self.task = self.thread.loop.create_task(run())
-        self.task.add_done_callback(self._finish)
-
-    def _finish(self, task: "asyncio.Task[_Result]") -> None:
-        try:
-            self.future.set_result(task.result())
-        except BaseException as error:
-            self.future.set_exception(error)
-
-    def wait(self) -> None:
-        """Wait until it has ended."""
-        while wait([self.future], _LOOK).not_done:
-            pass
-
-    def cancel(self) -> None:
-        """Cancel the coroutine; it may take its time to end."""
-        self.thread.loop.call_soon_threadsafe(lambda: self.task and self.task.cancel())

@@ -48,14 +48,11 @@ class Name(str):
 
     kind: str
 
-    def __new__(cls, text: str, kind: str) -> Name:
-        """As a text, which cannot be given anything later."""
+    def __new__(cls, text: str, kind: str = "") -> Name:
+        """As a text, which cannot be given anything later; pickle gives the kind by itself."""
         name = super().__new__(cls, text)
         name.kind = kind
         return name
-
-    def __reduce__(self) -> tuple[type[Name], tuple[str, str]]:
-        return type(self), (str(self), self.kind)
 
 
 def message(template: str, /, **values: object) -> Message:

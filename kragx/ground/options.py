@@ -313,11 +313,14 @@ def texts_by_name(value: Any) -> Any:
     return value
 
 
-def filled_mapping(value: Any) -> Any:
-    """A mapping with something in it."""
+def filled_mapping(value: Any) -> dict[str, Any]:
+    """A mapping with something in it, by names: YAML reads some of these as numbers or dates."""
     if not a_mapping(value):
         raise UsageError("is empty; give at least one")
-    return value
+    named = {str(name): entry for name, entry in value.items()}
+    if not all(map(is_text, named)):
+        raise UsageError("a name is empty")
+    return named
 
 
 def texts(value: Any) -> Any:

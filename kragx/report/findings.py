@@ -1,8 +1,8 @@
 """What evaluations came to, in one value that screen, Markdown and page tell each in its way."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from typing import Any
 
@@ -11,6 +11,7 @@ from kragx.comparison.changes import changes_parts
 from kragx.comparison.side_by_side import remarks_on
 from kragx.comparison.threshold_study import Sweep
 from kragx.comparison.tuning import SHOWN, Tuning
+from kragx.data.gold_diff import gold_name
 from kragx.evaluation.curves import StepCurve
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.judging_remarks import missing_remarks, panel_remarks, votes_on
@@ -82,13 +83,8 @@ class Findings:
         yield Heading(str(dataset["name"]), level=1)
         yield Line(
             message(
-                "Gold set {name}, sha256 {hash}; {n} of {of} queries scored."
-                if dataset["version"] is None
-                else "Gold set {name} version {version}, sha256 {hash}; {n} of {of} queries "
-                "scored.",
-                name=dataset["name"],
-                version=dataset["version"],
-                hash=str(dataset["hash"])[:12],
+                "Gold set {name}; {n} of {of} queries scored.",
+                name=gold_name(dataset),
                 n=counts["n_scored"],
                 of=counts["n_queries"],
             )
@@ -402,14 +398,6 @@ def gates_section(gates: Sequence[GateResult]) -> Iterator[Part]:
         yield gates_table(gates)
 
 
-def compared_markdown(
-    changes: Iterable[Part], gates: Sequence[GateResult] = (), records: Sequence[Line] = ()
-) -> str:
-    """What is said of folders, whose runs came about as `records` say."""
-    parts = [Heading(message("Changes"), level=1), *records, *changes, *gates_section(gates)]
-    return as_markdown(parts)
-
-
 def summary_markdown(findings: Findings) -> str:
     """The gates, the numbers and what changed, short enough for the page of a CI job.
 
@@ -464,10 +452,6 @@ def _summary(findings: Findings) -> Iterator[Part]:
             for name in ("judging", "judging_relevance"):
                 judging = evaluation.counts.get(name, {"n_missing": 0})
                 votes = panel_remarks(judging, votes_on(evaluation.vote_bounds, name))
-                yield from (warning(_of(evaluation, text)) for text in missing_remarks(judging))
-                yield from (Line(_of(evaluation, text)) for text in votes)
+                for line in (*map(warning, missing_remarks(judging)), *map(Line, votes)):
+                    yield replace(line, text=joined(": ", [evaluation.name, line.text]))
     yield from changes_parts(findings.changes)
-
-
-def _of(evaluation: Evaluation, remark: str) -> str:
-    return message("{names}: {remark}", names=evaluation.name, remark=remark)

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
+from kragx.ground.errors import UsageError, shorten
 from kragx.ground.printing import Line, Result, duration, joined, message, visible, warning
 
 if TYPE_CHECKING:
@@ -138,21 +139,23 @@ class Record(Result):
         return bool(self.kept)
 
     @classmethod
-    def read(cls, value: Mapping[str, Any]) -> Self:
-        """Of its plain values.
+    def read(cls, value: Mapping[str, Any] | None) -> Self | None:
+        """Of its plain values; None of none.
 
         Raises:
-            ValueError: they are none.
+            UsageError: they are none.
         """
         # Which nobody needs who evaluates in Python.
         from pydantic import TypeAdapter, ValidationError
 
         try:
-            return TypeAdapter(cls).validate_python(value)
+            return None if value is None else TypeAdapter(cls).validate_python(value)
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(map(str, first["loc"]))
-            raise ValueError(f"{field}: {first['msg']}") from None
+            raise UsageError(
+                "{value} is of the wrong kind", field=field, value=shorten(first["input"])
+            ) from None
 
     def describe(self) -> Iterator[Line]:
         """When and from what, then what was not asked for again."""
@@ -187,16 +190,9 @@ class Past(NamedTuple):
 
 def record_lines(record: Record | None, names: str = "") -> list[Line]:
     """What a record says, or that there is none; `names` names whose it is."""
-    if record is None:
-        lines = [Line(message("When and from which commit these results come is not recorded."))]
-    else:
-        lines = [*record.describe()]
-    if names:
-        texts = [
-            message("{names}: {remark}", names=visible(names), remark=line.text) for line in lines
-        ]
-        lines = [replace(line, text=text) for line, text in zip(lines, texts)]
-    return lines
+    unknown = message("When and from which commit these results come is not recorded.")
+    lines = [Line(unknown)] if record is None else [*record.describe()]
+    return [replace(line, text=joined(": ", [visible(names), line.text])) for line in lines]
 
 
 def day_and_time(date: str) -> str:
@@ -256,7 +252,7 @@ def _sources(top: Path, paths: list[str], written: tuple[Path, ...]) -> list[str
     """Of changed paths below `top` those from which a run is made, not what runs have left."""
     # A store has files of SQLite's beside it.
     endings = ("", "-wal", "-shm", "-journal")
-    files = [path.resolve() for path in written]
+    files = [Path(os.path.realpath(path)) for path in written]
     results = {path.with_name(path.name + ending) for path in files for ending in endings}
     is_result = cache(holds_results)
 

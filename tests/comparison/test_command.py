@@ -451,7 +451,7 @@ def beside(run, here):
             2,
             "old has no retriever 'mind'; perhaps you meant 'mine'",
         ),
-        (("old", "new", "--format", "yaml"), 2, "'--format': "),
+        (("old", "new", "--format", "yaml"), 2, "--format: "),
         (("old", "new", "--slice", "query_typ"), 2, "no query has a value of 'query_typ'"),
         (("old", "broken"), 3, "broken: no result folder, as it has no manifest.json"),
     ],

@@ -50,6 +50,13 @@ def test_difference_by_hand():
     assert found.effect == pytest.approx(-0.25 / np.std([0, -0.5] * 20, ddof=1))
 
 
+def test_evaluations_one_by_one():
+    """Two evaluations may be named without a list around them; what is none is said to be none."""
+    assert compare(GOOD, FAIR, resamples=200) == compare([GOOD, FAIR], resamples=200)
+    with pytest.raises(UsageError, match=r"evaluations: 'fair' is no evaluation"):
+        compare(GOOD, "fair")
+
+
 def test_identical_runs():
     """A retriever against itself: p = 1, no interval, no effect, every query a tie, undecided."""
     found = compare({"a": FAIR, "b": FAIR})

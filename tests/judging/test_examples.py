@@ -13,7 +13,7 @@ from kragx import DataError, UsageError, evaluate
 from kragx.adapters.batches import Submission, look_after
 from kragx.agreement import probe
 from kragx.agreement.sample import PairToLabel, Sample
-from kragx.app.config import parse_config
+from kragx.app.config import load
 from kragx.data import Gold, GoldDataset, Query
 from kragx.data.formats.jsonl import write_records
 from kragx.ground.secrets import Secrets
@@ -385,8 +385,9 @@ def test_in_a_config(tmp_path):
     """Paths start at the config's folder; texts are the dataset's unless named; --set works."""
 
     def read(text, *settings):
-        text = f"{text}\nretrievers: {{a: run.jsonl}}\n"
-        config = parse_config(text, "kragx.yaml", tmp_path, settings, trust=False)
+        path = tmp_path / "kragx.yaml"
+        path.write_text(f"{text}\nretrievers: {{a: run.jsonl}}\n", encoding="utf-8")
+        config = load(path, settings, trust=False)
         return config.judge["examples"]
 
     here = str(tmp_path)

@@ -9,7 +9,7 @@ from langchain_core.outputs import ChatResult
 from pydantic import SecretStr
 
 from kragx import UsageError
-from kragx.app.config import filled, parse_config
+from kragx.app.config import filled, load
 from kragx.judging import Judge, LangChainClient, OpenAIClient, Question, read_judge
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.queue import PendingQuestions
@@ -182,12 +182,15 @@ def test_options_of_openai(name: str, value: Any, other: Any):
     assert len({key(model | given) for given in options}) == 3
 
 
-def test_a_secret_in_the_body_is_sent_and_not_stored(monkeypatch: pytest.MonkeyPatch):
+def test_a_secret_in_the_body_is_sent_and_not_stored(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
     """`${NAME}` in `extra_body` stays a name in the config, and no store holds the value."""
     monkeypatch.setenv("SECRET", "hush")
     judge = "judge: {model: m, extra_body: {x_token: '${SECRET}'}}"
     text = f"dataset: gold.jsonl\nretrievers: {{a: a.jsonl}}\n{judge}"
-    config = parse_config(text, "run.yaml", Path())
+    (tmp_path / "run.yaml").write_text(text, encoding="utf-8")
+    config = load(tmp_path / "run.yaml")
     assert config.judge == {"model": "m", "extra_body": {"x_token": "${SECRET}"}}
     client = read_judge(filled(config.judge)).client
     assert "hush" not in str(client.settings)

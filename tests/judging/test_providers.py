@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kragx.app.config import filled, parse_config
+from kragx.app.config import filled, load
 from kragx.app.config.values import fill
 from kragx.judging import Store
 from kragx.judging.reading import adjusted, read_judge
@@ -88,12 +88,14 @@ def _keys(monkeypatch):
 
 
 @pytest.mark.parametrize("name", some(PROVIDERS, 5))
-def test_block(name, store):
+def test_block(name, store, tmp_path):
     """As it stands, but for where the server is: grades in one attempt each, and no key is kept."""
     written = yaml.safe_load(blocks()[name])["judge"]
     if "client" in written:
         pytest.importorskip(written["client"].partition(":")[0])
-    config = parse_config(f"dataset: g\nretrievers: {{a: a}}\n{blocks()[name]}", "run.yaml", Path())
+    path = tmp_path / "run.yaml"
+    path.write_text(f"dataset: g\nretrievers: {{a: a}}\n{blocks()[name]}", encoding="utf-8")
+    config = load(path)
     options = fill(filled(config.judge), Path(), "judge", [])
     with providers.serving(PROVIDERS[name]) as server:
         place = options["args"] if "client" in options else options

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from kragx.app.commands.arguments import unknown_command
 from kragx.app.commands.help import Helping, translated_record
 from kragx.ground.entry_points import plugins
 from kragx.ground.errors import UsageError
@@ -53,15 +54,21 @@ class Commands(typer.Typer):
         return super().command(name, **{"cls": _Command, **options})
 
 
-class _Group(Helping, TyperGroup):
+class Group(Helping, TyperGroup):
     """A group of commands."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is named first, and the arguments behind it."""
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise unknown_command(ctx, args)
+        return super().resolve_command(ctx, args)
 
 
 def group(name: str, about: str | None) -> Commands:
     """A group of commands."""
     return Commands(
         name=name,
-        cls=_Group,
+        cls=Group,
         help=about,
         no_args_is_help=True,
         add_completion=False,

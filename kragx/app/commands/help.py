@@ -1,6 +1,7 @@
 """The help of commands in the language of results; its texts stand in the catalogue as written."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 from unicodedata import east_asian_width
 
@@ -19,24 +20,16 @@ class Helping:
 
     def get_help(self, ctx: Any) -> str:
         """The whole help."""
-        formatter = _Formatter(ctx.make_formatter())
-        self.format_help(ctx, formatter)  # type: ignore[attr-defined]  # of typer's classes
-        return formatter.text
+        return _written(ctx, self.format_help)  # type: ignore[attr-defined]  # of typer's classes
 
     def get_usage(self, ctx: Any) -> str:
         """The line above what is wrong with the arguments."""
-        formatter = _Formatter(ctx.make_formatter())
-        self.format_usage(ctx, formatter)  # type: ignore[attr-defined]  # of typer's classes
-        return formatter.text
+        return _written(ctx, self.format_usage)  # type: ignore[attr-defined]  # of typer's classes
 
     def get_short_help_str(self, limit: int = 45) -> str:
         """The line about it in a list of commands."""
-        return short_help(self.name, self.help, limit)
-
-
-def short_help(name: str | None, about: str | None, limit: int) -> str:
-    """The line about a command in a list of them, of what it says of itself."""
-    return TyperCommand(name, help=translated(about or "")).get_short_help_str(limit)
+        plain = TyperCommand(self.name, help=translated(self.help or ""))
+        return plain.get_short_help_str(limit)
 
 
 def translated_record(text: str) -> str:
@@ -75,10 +68,11 @@ class _Formatter:
         texts = [_padded(translated_record(text)) for _, text in rows]
         self._formatter.write_dl([*zip(names, texts)], *spacing)
 
-    @property
-    def text(self) -> str:
-        """What was written."""
-        return str(self._formatter.getvalue()).rstrip("\n").replace(_PAD, "")
+
+def _written(ctx: Any, write: Callable[[Any, Any], None]) -> str:
+    formatter = _Formatter(ctx.make_formatter())
+    write(ctx, formatter)
+    return str(formatter.getvalue()).rstrip("\n").replace(_PAD, "")
 
 
 def _padded(text: str) -> str:

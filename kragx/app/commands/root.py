@@ -5,19 +5,18 @@ import pkgutil
 import sys
 from collections import UserDict
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 from typer.main import get_command
 
-from kragx.app.commands.command import Commands
-from kragx.app.commands.help import Helping, short_help
+from kragx.app.commands.arguments import reading_arguments
+from kragx.app.commands.command import Commands, Group
 from kragx.app.commands.process import ending
 from kragx.ground.entry_points import Plugin, plugins
-from kragx.ground.printing import inert, put, speaking
+from kragx.ground.printing import put, speaking
 from kragx.ground.printing.localisation import asked_language
 
 SECTIONS = {
@@ -71,7 +70,7 @@ def _command(plugin: Plugin) -> Any:
     return get_command(commands)
 
 
-def _about(plugin: Plugin) -> str | None:
+def _line(plugin: Plugin, limit: int) -> str:
     """What a command says of itself, read from its module: importing them all takes long.
 
     A command is a function, and a group is described by its module.
@@ -80,10 +79,11 @@ def _about(plugin: Plugin) -> str | None:
     package, _, file = module.partition(".")
     source = ast.parse(pkgutil.get_data(package, f"{file.replace('.', '/')}.py") or b"")
     functions = {node.name: node for node in source.body if isinstance(node, ast.FunctionDef)}
-    return ast.get_docstring(functions.get(name, source))
+    about = ast.get_docstring(functions.get(name, source))
+    return Group(name=name, help=about).get_short_help_str(limit)
 
 
-class _Kragx(Helping, TyperGroup):
+class _Kragx(Group):
     """Whatever goes wrong becomes one line and its exit code; the help shows the road."""
 
     def __init__(self, **options: Any) -> None:
@@ -95,11 +95,11 @@ class _Kragx(Helping, TyperGroup):
             return super().get_help(ctx)
 
     def make_context(self, *args: Any, **options: Any) -> Any:
-        with ending(), _inert():
+        with ending(), reading_arguments():
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        with ending(), _inert():
+        with ending(), reading_arguments():
             result = super().invoke(ctx)
             with suppress(ValueError):  # a retriever has closed it, once there was nothing to print
                 sys.stdout.flush()
@@ -113,7 +113,7 @@ class _Kragx(Helping, TyperGroup):
         others = [name for name, plugin in added.items() if not plugin.is_own]
         for head, names in {**SECTIONS, "Of installed packages": others}.items():
             rows = [
-                (name, short_help(name, _about(plugin), limit) if plugin.is_own else plugin.package)
+                (name, _line(plugin, limit) if plugin.is_own else plugin.package)
                 for name in names
                 if (plugin := there.get(name))
             ]
@@ -151,15 +151,5 @@ def _root(
 
         put(f"kragx {version_of('kragx')}\n")
         raise typer.Exit
-
-
-@contextmanager
-def _inert() -> Iterator[None]:
-    """Around what reads a command line: its errors quote what stood there, and steer nothing."""
-    try:
-        yield
-    except Exception as error:
-        text = getattr(error, "message", None)  # of typer's own, which some versions have of click
-        if isinstance(text, str):
-            error.message = inert(text)  # type: ignore[attr-defined]
-        raise
+    if context.invoked_subcommand is None:
+        put(f"{context.get_help()}\n")

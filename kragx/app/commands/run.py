@@ -25,7 +25,7 @@ from kragx.ground.entry_points import declared
 from kragx.ground.errors import UsageError
 from kragx.ground.printing import joined, message
 from kragx.report.csv_files import means_csv, write_text
-from kragx.report.findings import compared_markdown, summary_markdown
+from kragx.report.findings import summary_markdown
 
 
 def run(
@@ -61,16 +61,12 @@ def run(
     tolerating = [] if max_failed is None else [f"max_failed={max_failed}"]
     loaded = configs.load(config, [*(settings or ()), *tolerating])
     if earlier is not None:
-        loaded = configs.with_earlier(loaded, earlier)
+        loaded = replace(loaded, earlier=earlier.absolute())
     if output is not None:
         loaded = replace(loaded, output=output.absolute())
     if (sharing := opt.shared(workers, engine, address)) is not None:
-        named: dict[str, Any] = {
-            "workers": None,
-            "engine": None,
-            "engine" if engine else "workers": sharing,
-        }
-        loaded = replace(loaded, **named)
+        named: dict[str, Any] = {"workers": None, "engine": None}
+        loaded = replace(loaded, **named | {"engine" if engine else "workers": sharing})
     if dry_run and loaded.has_grid and loaded.judge is None:
         printing.show(pipeline.grid_plan(loaded))
         return
@@ -242,7 +238,7 @@ def compare(
         format,
         compared.describe,
         compared.to_dict,
-        markdown=lambda: compared_markdown(compared.said(), compared.gates, compared.origins),
+        markdown=compared.to_markdown,
     )
     _end(summary, junit, compared)
 

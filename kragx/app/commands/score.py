@@ -1,6 +1,6 @@
 """`kragx score` and `match`: the numbers of files, and every pair's score and decision."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kragx.api.evaluate import evaluate
-from kragx.api.files import evaluate_submission
+from kragx.api.files import evaluate_files, evaluate_submission
 from kragx.api.pairs import match_pairs
 from kragx.app.commands import match_options as by, options as opt
 from kragx.app.commands.output import show
 from kragx.app.result_folder.atomic_folder import MANIFEST
-from kragx.data import GoldDataset, read_dataset, read_run
+from kragx.data import read_dataset, read_run
 from kragx.data.formats.jsonl import ending, write_records
 from kragx.data.formats.parquet import is_located
 from kragx.data.reading import nothing_to_find
@@ -25,6 +25,7 @@ from kragx.metrics import NO_GOLD, PROFILES, profile as profile_named
 from kragx.report.csv_files import means_csv, queries_csv
 
 if TYPE_CHECKING:
+    from kragx.api.evaluations import Evaluations
     from kragx.comparison import Failures
     from kragx.evaluation.evaluation import Evaluation
 
@@ -111,16 +112,16 @@ def score(
     if anyway and not several:
         raise UsageError("--anyway: belongs to several files that are compared")
     if several:
-        _several(
+        compared = evaluate_files(
             files,
-            dataset,
-            {"columns": named, "role": opt.said(roles, "results" if dataset else None)},
-            measures,
-            shared,
-            {"max_failed": max_failed or 0.0, "anyway": anyway},
-            format,
-            per_query=per_query,
+            Criteria.of(**measures),
+            gold=dataset,
+            reading={"columns": named, "role": opt.said(roles, "results" if dataset else None)},
+            max_failed=max_failed or 0.0,
+            anyway=anyway,
+            **shared,
         )
+        _show_several(compared, format, per_query=per_query)
         return
     if out is not None:
         in_parts = evaluate_in_parts(_source(files), out, **measures, **shared)
@@ -242,23 +243,8 @@ def _source(files: list[str]) -> str | list[str]:
     return files[0] if len(files) == 1 else files
 
 
-def _several(
-    paths: Sequence[str | Path],
-    gold: GoldDataset | None,
-    reading: Mapping[str, Any],
-    measures: Mapping[str, Any],
-    shared: Mapping[str, Any],
-    comparing: Mapping[str, Any],
-    format: str,  # noqa: A002
-    *,
-    per_query: bool,
-) -> None:
-    """Compare several files: with one gold set, or each with its own."""
-    from kragx.api.files import evaluate_files
-
-    result = evaluate_files(
-        paths, Criteria.of(**measures), gold=gold, reading=reading, **shared, **comparing
-    )
+def _show_several(result: "Evaluations", format: str, *, per_query: bool) -> None:  # noqa: A002
+    """Show what several files came to."""
     evaluations = list(result.evaluations.values())
     # Of means over other questions than are compared, the intervals are their own.
     comparisons = [result.comparison] if result.of_all else []

@@ -2,12 +2,10 @@
 
 from kragx.app.config.loading import (
     ConfigWarning,
-    check_whole,
     load,
     load_dataset_config,
     match_spec,
-    parse_config,
-    with_earlier,
+    of_whole,
     with_gates,
 )
 from kragx.app.config.models import RunConfig
@@ -18,15 +16,13 @@ __all__ = [
     "ConfigWarning",
     "RetrieverConfig",
     "RunConfig",
-    "check_whole",
     "files_of",
     "filled",
     "load",
     "load_dataset_config",
     "match_spec",
+    "of_whole",
     "override",
-    "parse_config",
     "variables_in",
-    "with_earlier",
     "with_gates",
 ]

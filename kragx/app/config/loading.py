@@ -1,7 +1,6 @@
 """From a config file to a checked `RunConfig`."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,26 +60,43 @@ def load(
         DataError: the file cannot be read.
         ConfigError: it is not YAML, or holds mistakes; all of them are listed, each with its path.
     """
-    try:
-        text, file = read_text(path), Path(path).resolve()
-    except DataError as error:
-        if Path(path).exists():
-            raise
-        raise DataError(
-            error.problem, path=str(path), remedy="kragx init writes a config to start from"
-        ) from None
+    raw, name, file = _mapping(path), str(path), Path(path).resolve()
+    folder = file.parent
     if trust:
-        load_env(file.parent)
-    return parse_config(
-        text,
-        str(path),
-        file.parent,
-        overrides,
-        needs_env=needs_env,
-        file=file,
-        trust=trust,
-        lacking=lacking,
-    )
+        load_env(folder)
+    unset: list[UsageError] = []
+    raw = {**(lacking or {}), **override(raw, overrides)}
+    if lacking and isinstance(raw["dataset"], dict):
+        raw["dataset"] = {**lacking["dataset"], **raw["dataset"]}
+    secrets = Secrets.of(raw) if trust else Secrets()
+    must_be_set = needs_env and trust
+    # What is not set is said, and stays as it is written: empty texts would break other rules.
+    raw = fill(raw, folder, "", unset, late=not trust, keep=must_be_set)
+    # Before `semantic`, which makes matchers and judges of these specs to check them.
+    if isinstance(model := raw.get("judge"), str):
+        raw["judge"] = {"model": model}
+    for judge in _judges_in([{"judge": raw.get("judge")}, *_match_specs(raw).values()]):
+        judge.update(_with_paths(judge, raw.get("dataset"), folder))
+    # Both kinds of mistakes are collected, and only then said: mending one by one takes long.
+    problems = [*map(str, [*(unset if must_be_set else ()), *semantic(raw, trust=trust)])]
+    try:
+        # What stands empty is the default, if there is something of that name.
+        said = {k: v for k, v in raw.items() if v is not None or k not in KEYS}
+        config = made_of(RunConfig, said, BESIDE).placed(folder, file, secrets)
+    except KragxError as error:
+        mistakes = map(str, mistakes_of(error))
+        raise ConfigError(name, secrets.masked([*mistakes, *problems])) from None
+    if problems := problems or (list(of_whole(config)) if trust else []):
+        raise ConfigError(name, secrets.masked(problems))
+    if must_be_set and secrets.literal:
+        text = message(
+            "{config}: {fields}: a secret in so many letters; write ${{NAME}} instead and set the "
+            "variable, in the environment or in a .env file beside the config",
+            config=name,
+            fields=", ".join(secrets.literal),
+        )
+        warn(text, ConfigWarning)
+    return config
 
 
 def load_dataset_config(path: str | Path, lacking: Mapping[str, Any] | None = None) -> GoldSource:
@@ -103,65 +119,21 @@ def load_dataset_config(path: str | Path, lacking: Mapping[str, Any] | None = No
     return dataset
 
 
-def _mapping(text: str, name: str) -> dict[str, Any]:
+def _mapping(path: str | Path) -> dict[str, Any]:
+    """What stands in a config file."""
+    start = message("kragx init writes a config to start from")
     try:
-        raw = yaml.load(text, Loader=Loader)
+        raw = yaml.load(read_text(path), Loader=Loader)
+    except DataError as error:
+        if Path(path).exists():
+            raise
+        raise DataError(error.problem, path=str(path), remedy=start) from None
     except yaml.YAMLError as error:
-        raise ConfigError(name, [yaml_problem(error)]) from None
+        raise ConfigError(str(path), [yaml_problem(error)]) from None
     if not isinstance(raw, dict):
         problem = message("a mapping with 'dataset' and 'retrievers' is expected")
-        raise ConfigError(
-            name, [joined("; ", [problem, message("kragx init writes a config to start from")])]
-        )
+        raise ConfigError(str(path), [joined("; ", [problem, start])])
     return raw
-
-
-def parse_config(
-    text: str,
-    name: str,
-    folder: Path,
-    overrides: Iterable[str] = (),
-    *,
-    needs_env: bool = True,
-    file: Path | None = None,
-    trust: bool = True,
-    lacking: Mapping[str, Any] | None = None,
-) -> RunConfig:
-    """`load` for a text; `name` stands for the file in messages, `folder` for its folder."""
-    unset: list[UsageError] = []
-    raw = {**(lacking or {}), **override(_mapping(text, name), overrides)}
-    if lacking and isinstance(raw["dataset"], dict):
-        raw["dataset"] = {**lacking["dataset"], **raw["dataset"]}
-    secrets = Secrets.of(raw) if trust else Secrets()
-    must_be_set = needs_env and trust
-    # What is not set is said, and stays as it is written: empty texts would break other rules.
-    raw = fill(raw, folder, "", unset, late=not trust, keep=must_be_set)
-    # Before `semantic`, which makes matchers and judges of these specs to check them.
-    if isinstance(model := raw.get("judge"), str):
-        raw["judge"] = {"model": model}
-    specs = [*match_specs(raw).values(), raw.get("facts_match"), raw.get("relevance_match")]
-    for judge in _judges_in([{"judge": raw.get("judge")}, *specs]):
-        judge.update(_with_paths(judge, raw.get("dataset"), folder))
-    # Both kinds of mistakes are collected, and only then said: mending one by one takes long.
-    problems = [*map(str, [*(unset if must_be_set else ()), *semantic(raw, trust=trust)])]
-    try:
-        # What stands empty is the default, if there is something of that name.
-        said = {k: v for k, v in raw.items() if v is not None or k not in KEYS}
-        config = made_of(RunConfig, said, BESIDE).placed(folder, file, secrets)
-    except KragxError as error:
-        mistakes = map(str, mistakes_of(error))
-        raise ConfigError(name, secrets.masked([*mistakes, *problems])) from None
-    if problems := problems or (list(of_whole(config)) if trust else []):
-        raise ConfigError(name, secrets.masked(problems))
-    if must_be_set and secrets.literal:
-        text = message(
-            "{config}: {fields}: a secret in so many letters; write ${{NAME}} instead and set the "
-            "variable, in the environment or in a .env file beside the config",
-            config=name,
-            fields=", ".join(secrets.literal),
-        )
-        warn(text, ConfigWarning)
-    return config
 
 
 def _judges_in(spec: Any) -> Iterator[dict[str, Any]]:
@@ -228,22 +200,6 @@ def match_spec(text: str | None) -> object:
     return filled(spec)
 
 
-def check_whole(config: RunConfig) -> None:
-    """Check what `load` has left out of a config that was read as data.
-
-    Raises:
-        ConfigError: there are mistakes.
-        UntrustedError: a metric is code.
-    """
-    if problems := list(of_whole(config)):
-        raise ConfigError("config.yaml", problems)
-
-
-def with_earlier(config: RunConfig, earlier: Path) -> RunConfig:
-    """The config with other earlier results; a relative path starts at the current folder."""
-    return replace(config, earlier=earlier.absolute())
-
-
 def with_gates(config: RunConfig, gates: Mapping[str, Any]) -> RunConfig:
     """The config with other gates.
 
@@ -266,16 +222,18 @@ def semantic(raw: Mapping[str, Any], *, trust: bool = True) -> Iterator[KragxErr
         raw: the config.
         trust: without it nothing is imported or made, and what needs that is not checked.
     """
-    specs = {**match_specs(raw)}
-    for path, spec in specs.items():
-        if has_grid(spec):
-            yield from (error.within(path) for error in _mistakes(spread, spec, ""))
-    for name in ("facts_match", "relevance_match"):
-        specs[name] = raw.get(name)
-        if has_grid(specs[name]):
+    settings: dict[str, list[Any]] = {}
+    for path, spec in _match_specs(raw).items():
+        settings[path] = [] if spec is None or has_grid(spec) else [spec]
+        if has_grid(spec) and path in _NO_GRID:
             yield UsageError(
-                "a grid stands under 'match' or one of 'matchers' alone", field=f"{name}.{GRID}"
+                "a grid stands under 'match' or one of 'matchers' alone", field=f"{path}.{GRID}"
             )
+        elif has_grid(spec):
+            try:
+                settings[path] = [setting for _, setting in spread(spec, "")]
+            except UsageError as error:
+                yield from (mistake.within(path) for mistake in mistakes_of(error))
     listed = raw.get("metrics")
     listed = listed if isinstance(listed, list) else [listed]
     metrics = {number: text for number, text in enumerate(listed) if isinstance(text, str)}
@@ -285,12 +243,12 @@ def semantic(raw: Mapping[str, Any], *, trust: bool = True) -> Iterator[KragxErr
     except UsageError as error:
         yield error
     if trust:
-        yield from _made(raw, specs, metrics, profile)
+        yield from _made(raw, settings, metrics, profile)
 
 
 def _made(
     raw: Mapping[str, Any],
-    specs: Mapping[str, Any],
+    settings: Mapping[str, list[Any]],
     metrics: Mapping[int, str],
     profile: Profile,
 ) -> Iterator[KragxError]:
@@ -309,25 +267,24 @@ def _made(
         except KragxError as error:
             yield error
             return  # without a judge every 'llm' would complain once more
-    for path, spec in specs.items():
-        settings = [] if spec is None else [spec]
-        if has_grid(spec):
-            # A grid that is wrong itself has been said to be.
-            settings = []
-            with suppress(UsageError):
-                settings = [setting for _, setting in spread(spec, "")]
-        errors: dict[str, KragxError] = {}
-        for setting in settings:
-            mistakes = _mistakes(matcher, filled(setting, keep=True), defaults, field=path)
-            errors |= {str(mistake): mistake for mistake in mistakes}
+    for path, of_path in settings.items():
+        errors = {
+            str(mistake): mistake
+            for setting in of_path
+            for mistake in _mistakes(matcher, filled(setting, keep=True), defaults, field=path)
+        }
         yield from errors.values()
 
 
-def match_specs(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """The specs of the matchers that decide, by where they stand."""
+_NO_GRID = ("facts_match", "relevance_match")
+
+
+def _match_specs(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The specs of matchers, by where they stand."""
     named = raw.get("matchers")
     of_names = named.items() if isinstance(named, dict) else ()
-    return {"match": raw.get("match"), **{f"matchers.{name}": spec for name, spec in of_names}}
+    specs = {name: raw.get(name) for name in ("match", *_NO_GRID)}
+    return specs | {f"matchers.{name}": spec for name, spec in of_names}
 
 
 def _mistakes(read: Callable[..., object], *args: Any, **options: Any) -> list[KragxError]:

@@ -36,6 +36,7 @@ from kragx.ground.options import (
     optional,
     refusal,
     texts,
+    what_is_said,
     whole,
 )
 from kragx.ground.printing import message
@@ -63,9 +64,9 @@ def _retrievers(value: Any) -> dict[str, RetrieverConfig]:
     retrievers, errors = {}, list[KragxError]()
     for name, entry in filled_mapping(value).items():
         try:
-            retrievers[str(name)] = RetrieverConfig.read(entry)
+            retrievers[name] = RetrieverConfig.read(entry)
         except KragxError as error:
-            errors += mistakes_of(error.within(str(name)))
+            errors += mistakes_of(error.within(name))
     if errors:
         raise refusal(errors)
     return retrievers
@@ -96,7 +97,7 @@ def _rules(value: Any) -> Any:
 
 def _engine(value: Any) -> Any:
     for name, options in filled_mapping(value).items():
-        with inside(str(name)):
+        with inside(name):
             OneOf(lambda: plugins("engines"))(name)
             a_mapping(options)
     return value
@@ -159,7 +160,7 @@ class RunConfig:
     forbidden: Annotated[Mapping[str, Any] | None, optional(_rules)] = None
     output: Annotated[Path | None, optional(a_path)] = None
     html: Annotated[bool, _as_text(a_bool)] = True
-    baseline: Annotated[str | None, optional(a_text)] = None
+    baseline: Annotated[str | None, optional(str)] = None
     slices: Annotated[Sequence[str] | None, optional(texts)] = None
     statistics: Annotated[Settings, PartOf(Settings, without=["max_failed"])] = field(
         default_factory=Settings
@@ -197,14 +198,13 @@ class RunConfig:
 
     def _with_common(self, retriever: RetrieverConfig) -> RetrieverConfig:
         """A retriever with what is said of all, where it says nothing else."""
-        common: dict[str, Any] = {}
-        if self.stages and retriever.class_ is not None:
-            common["stages"] = True
-        if self.runs and retriever.is_asked:
-            common["runs"] = self.runs
+        common = {
+            "stages": (self.stages and retriever.class_ is not None) or None,
+            "runs": self.runs if retriever.is_asked else None,
+        }
         # The narrower place wins.
-        common = {name: common[name] for name in common if name not in retriever.options}
-        return replace(retriever, options={**retriever.options, **common}) if common else retriever
+        options = {**what_is_said(common), **retriever.options}
+        return replace(retriever, options=options)
 
     def _check_names(self) -> None:
         """Refuse too many settings, and names that are there twice."""
@@ -219,6 +219,13 @@ class RunConfig:
                 n=count,
                 limit=limit,
                 listed="; ".join(f"{name}: {size(grid)}" for name, grid in axes.items()),
+            )
+        specs = self.matchers.values() if self.matchers else [self.match]
+        if self.tuning != GridSettings() and not (axes or any(map(has_grid, specs))):
+            raise UsageError(
+                "there is no grid to tune",
+                field="tuning",
+                remedy="write 'grid' under the args of a retriever or beside a matcher's options",
             )
         # Of runs and not of retrievers: a grid or `runs` may make a name that another one has.
         names = [

@@ -51,7 +51,8 @@ def source_of(value: str) -> str:
     """Which key a retriever that is written as a mere text means."""
     if value.startswith(("http://", "https://")):
         return "http"
-    return "class" if is_import_path(import_path("retrievers", value)) else "results"
+    path = import_path("retrievers", value)
+    return "class" if is_import_path(path) or path.endswith(".py") else "results"
 
 
 SERVICES: dict[str, type] = {"http": HttpRetriever, "command": CommandRetriever}
@@ -166,8 +167,13 @@ class RetrieverConfig:
         errors = mistakes_in(cls, keys, BESIDE)
         valid = (*KEYS, *ASKING)
         for name in [key for key in entries if key not in valid and near(key, valid) is None]:
+            part = next((key for key, kind in SERVICES.items() if name in config_fields(kind)), "")
             remedy = message(
-                "what the class takes stands under 'args'; {valid}", valid=nearest(name, valid)
+                "write it under {part!r}"
+                if part
+                else "what the class takes stands under 'args'; {valid}",
+                part=part,
+                valid=nearest(name, valid),
             )
             errors.append(UsageError("unknown key", field=name, remedy=remedy))
             del entries[name]

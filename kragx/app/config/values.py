@@ -13,6 +13,7 @@ from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.ground.errors import UsageError, shorten
 from kragx.ground.plugins import FromVariable, each_text, variables, with_variables
 from kragx.ground.secrets import texts_in
+from kragx.metrics import KRAGX, profile
 
 
 def override(raw: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
@@ -31,6 +32,9 @@ def override(raw: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
                 setting=setting,
             )
         try:
+            if path.startswith("match.") and not (changed.get("match") or changed.get("matchers")):
+                # An option of the matcher that is meant where none is named.
+                changed = {**changed, "match": profile(changed.get("profile") or KRAGX).match}
             # As YAML, so that 5 is a number, and [1, 2] a list, as they are in the file.
             changed = _with(changed, keys, yaml.load(text, Loader=Loader))
         except yaml.YAMLError as error:

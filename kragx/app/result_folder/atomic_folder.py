@@ -16,7 +16,7 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from typing import Any
 from kragx.data.formats.jsonl import flush, read_object, refused, write_bytes
 from kragx.ground.caller_warnings import warn
 from kragx.ground.errors import DataError, KragxError, UsageError
-from kragx.ground.printing import joined, listed as listed_names, message
+from kragx.ground.printing import joined, listed, message
 from kragx.report.record import UNFINISHED
 
 if sys.platform == "win32":
@@ -44,9 +44,6 @@ else:
 
 MANIFEST = "manifest.json"
 
-_NAMED = 5
-"""So many files are named in an error; of the others it is said how many they are."""
-
 FOR_PEOPLE = (".html", ".md", ".csv", ".parquet")
 """How files end that kragx writes and never reads: a page may be drawn anew, a note be added."""
 
@@ -57,8 +54,7 @@ Manifest = Mapping[str, Mapping[str, Any]]
 
 def beside(folder: Path) -> Path:
     """The folder in which a run keeps what it has not finished, where a folder really stands."""
-    place = folder.resolve()
-    return place.parent / f"{place.name}{UNFINISHED}"
+    return Path(f"{os.path.realpath(folder)}{UNFINISHED}")  # `Path.resolve` raises at a circle
 
 
 def inside(folder: Path, path: Path, *, trust: bool = False) -> Path:
@@ -171,7 +167,7 @@ def publish(folder: Path, write: Callable[[Path], None]) -> None:
     Raises:
         UsageError: it cannot be written, or a file of a user's stands in the way.
     """
-    place, new = folder.resolve(), beside(folder) / "new"
+    place, new = Path(os.path.realpath(folder)), beside(folder) / "new"
     shutil.rmtree(new, ignore_errors=True)
     with refused(folder, "written"):
         try:
@@ -208,7 +204,7 @@ def finish(folder: Path) -> None:
     work = beside(folder)
     with refused(folder, "written"):
         if (work / "new").exists():  # which fails where somebody has put another folder there
-            (work / "new").rename(folder.resolve())
+            (work / "new").rename(os.path.realpath(folder))
         # Answers are in the results now. What was moved aside goes last: as long as it stands
         # there, this begins anew.
         for name in ("answers", "old"):
@@ -247,12 +243,6 @@ def _entry(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     return {"size": path.stat().st_size, "sha256": sha256}
-
-
-def listed(names: Iterable[str]) -> str:
-    """The first names, and how many more there are."""
-    every = [*names]
-    return listed_names(every, _NAMED) if len(every) > _NAMED else joined(", ", every)
 
 
 @contextmanager

@@ -34,7 +34,7 @@ from kragx.data.formats.jsonl import read_object
 from kragx.data.source import name_of
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.part_tables import SUMMARY
-from kragx.ground.errors import DataError, KragxError, UntrustedError
+from kragx.ground.errors import DataError, KragxError, UntrustedError, UsageError, nearest
 from kragx.report.record import Past, Record
 
 BASELINE_VERSION = 1
@@ -61,6 +61,17 @@ class Content:
     dataset: GoldDataset
     runs: Mapping[str, Run]
     corpus: Corpus
+
+    def check_named(self, folder: Path, name: str) -> None:
+        """Raise a `UsageError` unless it has a retriever of this name."""
+        if name not in self.runs:
+            raise UsageError(
+                "{folder} has no {name!r}",
+                field="--retriever",
+                remedy=nearest(name, self.runs),
+                folder=folder,
+                name=name,
+            )
 
 
 @dataclass(frozen=True)
@@ -98,7 +109,7 @@ class Opened:
     def record(self) -> Record | None:
         """How the run came about; None where that is not recorded."""
         with as_written(self.path("report.json"), "a report"):
-            return _record_of(self.report)
+            return Record.read(self.report.get("record"))
 
     @property
     def results(self) -> Results:
@@ -198,7 +209,7 @@ def read_baseline(path: Path) -> tuple[Results, Record | None]:
         report = {**value, "comparisons": [{"better": dict(value["better"])}]}
         if not report["evaluations"]:
             raise DataError("has no results", path=str(path), field="evaluations")
-        return Results.read(str(path), report), _record_of(value)
+        return Results.read(str(path), report), Record.read(value.get("record"))
 
 
 def read_earlier(folder: Path, *, trust: bool = False) -> Past:
@@ -238,10 +249,6 @@ def opened(folder: Path, *, trust: bool = False) -> Iterator[Opened]:
         )
     if problem is not None:
         raise problem
-
-
-def _record_of(report: Mapping[str, Any]) -> Record | None:
-    return None if report.get("record") is None else Record.read(report["record"])
 
 
 def is_scored(folder: Path) -> bool:

@@ -29,7 +29,6 @@ from kragx.app.result_folder.atomic_folder import (
     Manifest,
     beside,
     finish,
-    listed,
     locked,
     manifest_of,
     publish,
@@ -49,6 +48,7 @@ from kragx.data.formats.jsonl import make_folder, refused, to_json, write_bytes,
 from kragx.data.writing import write_gold, write_results
 from kragx.ground.errors import DataError, UsageError
 from kragx.ground.json_values import to_jsonable
+from kragx.ground.printing import listed
 from kragx.report.csv_files import means_csv, queries_csv, write_text
 
 if TYPE_CHECKING:
@@ -91,8 +91,9 @@ def _check_replaceable(folder: Path, config: RunConfig) -> None:
     manifest: Manifest | None = None
     with suppress(DataError):
         manifest = manifest_of(folder)
-    with refused(folder, "read"):
-        there = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    there = set[str]()
+    with refused(folder, "read"), suppress(FileNotFoundError):
+        there = {path.name for path in folder.iterdir()}
     if manifest is None and (strangers := sorted(there - _NOBODYS)):
         raise UsageError(
             "output: {folder} holds what kragx run has not written ({names}), and nothing is "

@@ -94,7 +94,8 @@ class Fingerprints:
         # As it is written: what a variable holds is not told.
         label = text if variables_in(text) else self._short(Path(text))
         with suppress(OSError, ValueError):  # of texts that name no file
-            paths = {(folder / place).resolve() for folder in (Path.cwd(), self._here) if place}
+            tops = (Path.cwd(), self._here)
+            paths = {Path(os.path.realpath(top / place)) for top in tops if place}
             # "/" separates something; nobody indexes it all.
             states = sorted(self._state(p) for p in paths if p.exists() and p != p.parent)
             return {f"file {label}": state_of(states)} if states else {}

@@ -9,7 +9,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from kragx.app.result_folder.atomic_folder import listed
 from kragx.app.retrieving.fingerprint import Fingerprints, Parts
 from kragx.data import GoldDataset, Query, Retrieved, SurrogateRepair
 from kragx.data.formats.format import Fields, question_record
@@ -17,7 +16,7 @@ from kragx.data.formats.gold import GOLD
 from kragx.data.formats.jsonl import make_folder, open_log, read_records, refused, to_json
 from kragx.data.problems import Problems
 from kragx.ground.errors import DataError
-from kragx.ground.printing import joined, message, plural, visible
+from kragx.ground.printing import joined, listed, message, plural, visible
 from kragx.report.record import Kept, day_and_time, now
 
 
@@ -158,7 +157,7 @@ class Resumption:
                 "has changed since: {names}; all is asked for now",
                 answers=plural(n_unused, "1 answer", "{n} answers"),
                 date=day_and_time(begun),
-                names=listed(map(visible, changed)),
+                names=listed([*map(visible, changed)]),
             )
             self.say(joined(": ", [visible(name), unused]))
         return None

@@ -12,6 +12,7 @@ opens as fast as a small one.
 import base64
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import accumulate, groupby
 from math import floor, isnan
 from string import Formatter
 from typing import Any
@@ -52,17 +53,13 @@ class TextTable:
 
     def blocks(self) -> Iterator[list[str]]:
         """Texts in order, in blocks of some size."""
-        block: list[str] = []
-        size = 0
-        for number, text in enumerate(self._numbers):
-            if not block:
-                self.starts.append(number)
-            block.append(text)
-            size += len(text)
-            if size >= _BLOCK_CHARACTERS:
-                yield block
-                block, size = [], 0
-        if block:
+        ends = accumulate(map(len, self._numbers))
+        pairs = zip(self._numbers, ends)
+        start = 0
+        for _, group in groupby(pairs, lambda pair: pair[1] // _BLOCK_CHARACTERS):
+            block = [text for text, _ in group]
+            self.starts.append(start)
+            start += len(block)
             yield block
 
 

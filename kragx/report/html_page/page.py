@@ -26,9 +26,8 @@ from kragx.comparison.tuning import Tuning
 from kragx.data import Doc, GoldDataset, Run, read_dataset, read_run
 from kragx.data.formats.jsonl import open_text, to_json
 from kragx.evaluation.evaluation import EvaluationsLike, as_evaluations
-from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.stage_losses import StageLosses
-from kragx.ground.errors import UsageError, nearest
+from kragx.ground.errors import UsageError, inside, nearest
 from kragx.ground.messages import LANGUAGES, catalogue
 from kragx.ground.printing import Result, in_language, message, speaking, visible
 from kragx.ground.printing.localisation import asked_language
@@ -220,11 +219,14 @@ def _hash(text: str) -> str:
 def _runs(
     runs: Mapping[str, Any], dataset: GoldDataset | None, names: Sequence[str]
 ) -> dict[str, Run]:
-    if runs and dataset is None:
+    if dataset is None and not runs:
+        return {}
+    if dataset is None:
         raise UsageError(
             "dataset: the evaluations did not keep the gold set, which says how queries and runs "
             "belong together; pass it as dataset=..."
         )
+    read: dict[str, Run] = {}
     for name, run in runs.items():
         if names and name not in names:
             raise UsageError(
@@ -232,15 +234,9 @@ def _runs(
                 name=name,
                 hint=nearest(name, names),
             )
-        # A retriever would be asked once more, and might answer otherwise than what was scored.
-        if not isinstance(run, (Run, str, Path, Mapping, Sequence)) and is_retriever(run):
-            raise UsageError(
-                "runs.{name}: {kind} is a retriever, which would have to be asked "
-                "again; pass what it returned (kragx.retrieve)",
-                name=name,
-                kind=type(run).__name__,
-            )
-    return {name: read_run(run, dataset) for name, run in runs.items() if dataset is not None}
+        with inside(f"runs.{name}"):
+            read[name] = read_run(run, dataset)
+    return read
 
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"

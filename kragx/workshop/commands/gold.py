@@ -7,12 +7,13 @@ import typer
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.command import Commands, group
-from kragx.app.commands.gold_diff import diff
 from kragx.app.commands.output import show, written
 from kragx.data import validation
 from kragx.data.formats.jsonl import ending
+from kragx.data.gold_diff import diff_files
 from kragx.data.writing import write_gold
 from kragx.ground.errors import DataError, UsageError
+from kragx.ground.printing import as_markdown
 from kragx.workshop.commands.gold_from_logs import from_logs
 from kragx.workshop.commands.gold_questions import questions
 from kragx.workshop.commands.workshop import check_new, opened
@@ -271,6 +272,22 @@ def start(
         schema=schema,
     )
     show("table", started.describe, started.to_dict)
+
+
+def diff(
+    old: Annotated[Path, opt.argument(metavar="OLD", help="A gold set in any format.")],
+    new: Annotated[Path, opt.argument(metavar="NEW", help="A later one.")],
+    full: Annotated[bool, typer.Option("--full", help="List every question.")] = False,
+    format: opt.TableJsonOrMarkdown = "table",  # noqa: A002
+) -> None:
+    """Say which questions of two gold sets differ, and in what."""
+    result = diff_files(old, new)
+    show(
+        format,
+        lambda: result.describe(full=full),
+        result.to_dict,
+        markdown=lambda: as_markdown(result.describe(full=True)),
+    )
 
 
 gold: Commands = group("gold", __doc__)

@@ -391,7 +391,7 @@ def _made(kind: type[_Kind], fields: Mapping[str, Any]) -> _Kind:
             raise ValueError("a text with a NUL cannot be kept")
     except ValidationError as error:
         first = error.errors()[0]
-        problem = f"{shorten(first['input'])}: {first['msg']}"
+        problem = message("{value} is of the wrong kind", value=shorten(first["input"]))
         raise _mistake(str(first["loc"][0]), problem, _EXPORTED) from None
     except ValueError as error:
         raise _mistake("", str(error), _EXPORTED) from None

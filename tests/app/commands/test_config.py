@@ -7,6 +7,7 @@ from pathlib import Path
 from time import process_time
 
 import pytest
+import yaml
 from hypothesis import given, strategies as st
 
 from kragx.app.config import filled, load, match_spec
@@ -76,6 +77,40 @@ def test_one_mistake(problems, text, path, nearest):
     """A mistake is named by its YAML path with the nearest valid name or the remedy."""
     hits = [p for p in problems(text) if p.startswith(f"{path}:") and nearest in p]
     assert len(hits) == 1, problems(text)
+
+
+def test_tuning_without_a_grid(problems, loaded):
+    """What is said of grids where there is none is a mistake; a grid of either kind is one."""
+    (problem,) = problems(GOOD + "tuning: {metric: mrr@5}")
+    assert problem.startswith("tuning: there is no grid")
+    grid = "match: {method: overlap, grid: {threshold: [0.4, 0.5]}}"
+    assert loaded(f"{GOOD}tuning: {{max_settings: 5}}\n{grid}").tuning.max_settings == 5
+
+
+@pytest.mark.parametrize(
+    ("retriever", "problem"),
+    [
+        ("{url: 'http://localhost/s'}", "url: unknown key; write it under 'http'"),
+        ("{cwd: x}", "cwd: unknown key; write it under 'command'"),
+    ],
+)
+def test_where_an_option_of_a_retriever_stands(problems, retriever, problem):
+    """What is an option of a server or program says that it stands in that."""
+    (text,) = problems(f"dataset: gold.jsonl\nretrievers: {{mine: {retriever}}}\n")
+    assert text.startswith(f"retrievers.mine.{problem}")
+
+
+def test_names_that_yaml_reads_as_numbers(loaded, problems):
+    """A number may be the name of a retriever or matcher; nothing is no name."""
+    text = "dataset: g.jsonl\nretrievers: {1: r.jsonl, 2: s.jsonl}\n"
+    config = loaded(f"{text}baseline: 2\nmatchers: {{1: overlap, 2: exact}}\n")
+    assert [*config.retrievers] == [*config.named_matchers] == ["1", "2"]
+    assert config.baseline == "2"
+    for name in ("retrievers", "matchers"):
+        parts = {"retrievers": {"a": "r.jsonl"}, name: {" ": "exact"}}
+        assert problems(yaml.safe_dump({"dataset": "g.jsonl", **parts})) == [
+            f"{name}: a name is empty"
+        ]
 
 
 def test_all_mistakes_at_once(problems):

@@ -105,6 +105,26 @@ def test_wrong_arguments(kragx, jsonl, args, hint):
 
 
 @pytest.mark.parametrize(
+    ("command", "meant"),
+    [
+        ("evaluate x.yaml", "kragx run x.yaml"),
+        ("x.yaml --full", "kragx run x.yaml --full"),
+        ("results.jsonl", "kragx score results.jsonl"),
+        (".", "kragx report ."),
+        ("validate gold.jsonl", "kragx gold validate gold.jsonl"),
+        ("lable", "kragx judge label"),
+        ("gold store", "kragx judge store"),
+    ],
+)
+def test_no_command(kragx, here, command, meant):
+    """What is no command says what to write: by a command's name, what it says, or the file."""
+    code, out, err = kragx(*command.split())
+    assert (code, out) == (2, "")
+    assert_one_line(err)
+    assert f"there is no such command; perhaps you meant '{meant}'?" in err
+
+
+@pytest.mark.parametrize(
     ("text", "hint"),
     [
         ("", "dataset"),

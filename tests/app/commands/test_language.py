@@ -97,6 +97,39 @@ def test_usage_above_an_error(kragx, monkeypatch):
     assert re.match(r"사용법: .*kragx run \[OPTIONS\] CONFIG.yaml\n", err)
 
 
+@pytest.mark.parametrize(
+    ("command", "wording"),
+    [
+        ("run --outptu x", "--outptu: 알 수 없는 옵션입니다; 혹시 '--output'인가요?"),
+        ("run", "CONFIG.yaml: 꼭 필요한데 없습니다"),
+        ("run a b", "b: 이 명령이 받는 인자보다 많습니다"),
+        ("score a --format jsn", "--format: 알 수 없는 값 'jsn'; 혹시 'json'인가요?"),
+        ("score a --workers x", "--workers: 'x': 정수가 아닙니다"),
+        ("score a --workers 0", "--workers: 0은(는) 1보다 작습니다"),
+        ("score a --max-failed x", "--max-failed: 'x': 수가 아닙니다"),
+        ("score a --max-failed 2", "--max-failed: 2은(는) 1.0보다 큽니다"),
+        ("score a --gold", "--gold: 뒤에 값을 적어야 합니다"),
+        ("run a --full=3", "--full: 값을 받지 않는 옵션입니다"),
+        ("nothing", "nothing: 그런 명령이 없습니다; 쓸 수 있는 값: init, run"),
+        ("judge lable x", "lable: 그런 명령이 없습니다; 혹시 'label'인가요?"),
+    ],
+)
+def test_wrong_arguments(kragx, monkeypatch, command, wording):
+    """What typer and pydantic find wrong with arguments is said in Korean alone."""
+    monkeypatch.setenv("KRAGX_LANG", "ko")
+    code, out, err = kragx(*command.split())
+    assert (code, out) == (2, "")
+    usage, _, said = err.rpartition("kragx: ")
+    assert said.startswith(wording)
+    assert ENGLISH.findall(err) == []
+    assert usage == "" or usage.startswith("사용법: ")
+
+
+def test_language_and_no_command(kragx):
+    """With no command behind it the help is shown in that language."""
+    assert "설정 파일의 검색기를 평가하고 비교합니다." in kragx("--language", "ko").out
+
+
 REFUSED = {
     "retrievers.a.warmup=1" + "0" * 30: f"retrievers.a.warmup: {10**30}은(는) 999999999보다",
     "retrievers.a.repeat=0": "retrievers.a.repeat: 0: 1 이상의 정수가 아닙니다",

@@ -156,6 +156,7 @@ def test_method_that_makes_a_retriever(run, args):
         ("{class: 'no_such_module_here:x'}", ("cannot import", "no_such_module_here")),
         ("{class: 'toy_retrievers'}", ("package.module:name",)),
         ("{class: 'toy_retrievers:'}", ("package.module:name",)),
+        ("./toy_retrievers.py", ("package.module:name",)),
     ],
 )
 def test_retriever_that_cannot_be_made(run, retriever, hints):

@@ -189,7 +189,7 @@ def test_sweep_of_a_folder_draws_every_retriever(kragx, folder, here):
     ("args", "message"),
     some(
         [
-            (("--format", "xml"), "'--format': "),
+            (("--format", "xml"), "--format: "),
             (("-m", "recal@3"), "perhaps you meant 'recall'"),
             (("--match", "{method: [}"), "--match {method: [}: not a mapping"),
             (("--match", "none.yaml"), "--match none.yaml: not a mapping as in YAML"),
@@ -239,8 +239,8 @@ def test_calibrate_as_json_with_other_candidates(kragx, results, here):
         ((), 2, "--labels"),
         (("--labels", "nowhere.jsonl"), 3, "nowhere.jsonl: cannot be read"),
         (("--labels", "results.jsonl"), 3, "check query ids, document ids and ranks"),
-        (("--labels", "labels.csv", "--by", "f2"), 2, "'--by': "),
-        (("--labels", "labels.csv", "--format", "csv"), 2, "'--format': "),
+        (("--labels", "labels.csv", "--by", "f2"), 2, "--by: "),
+        (("--labels", "labels.csv", "--format", "csv"), 2, "--format: "),
     ],
 )
 def test_a_wrong_calibration_is_refused(kragx, results, here, args, code, message):

@@ -124,6 +124,17 @@ def test_set(setting, where, value):
     assert raw["match"] == "overlap"
 
 
+@pytest.mark.parametrize(
+    ("raw", "match"),
+    [({}, "overlap"), ({"match": None}, "overlap"), ({"profile": "krag"}, "text")],
+)
+def test_set_an_option_of_the_matcher_that_nobody_names(raw, match):
+    """The example of the help works in a config without ``match``: of the profile's own matcher."""
+    found = override(raw, ["match.threshold=0.4"])
+    assert found["match"] == {"method": match, "threshold": 0.4}
+    assert "match" not in override({"matchers": {"a": "text"}}, ["matchers.a.casefold=true"])
+
+
 def test_a_mere_text_is_a_server_or_a_model(written):
     """An address is asked over HTTP, a judge is its model, and a file of code is refused."""
     config = load(written(f"{{dataset: g, retrievers: {{a: '{URL}', b: 'mine.py:b'}}, judge: m}}"))

@@ -440,6 +440,20 @@ def test_files_that_are_none_of_the_folder(baited, here, kragx, name, kind):
         assert kragx("compare", "mine", "theirs").code == 3
 
 
+@pytest.mark.parametrize(
+    "command", ["report circle", "compare circle mine", "run toy.yaml -o circle"]
+)
+def test_a_folder_that_is_a_circle(baited, here, kragx, command):
+    """A link to itself in a folder's place is a plain error."""
+    baited({})
+    (here / "circle").symlink_to(here / "circle")
+    (here / "toy.yaml").write_text("dataset: g.jsonl\nretrievers: {a: g.jsonl}\n", "utf-8")
+    code, _, err = kragx(*command.split())
+    assert code in (2, 3)
+    assert err.startswith("kragx: ")
+    assert "circle" in err
+
+
 def test_a_lock_that_is_a_link(baited, here, kragx):
     """Finishing what is unfinished beside a folder never writes where a link leads."""
     baited({})
