@@ -111,7 +111,13 @@ class Validation(Result):
                 _row(name, value, summary[name], summary["n_queries"], targets.get(value, {}))
                 for value in dict.fromkeys([*summary[name], *targets])
             ]
-        heads = ("by", message("value"), message("count"), message("share"), message("target"))
+        heads = (
+            message("by"),
+            message("value"),
+            message("count"),
+            message("share"),
+            message("target"),
+        )
         yield from [Table(heads, rows, words=2)] if rows else []
         yield Line(
             joined(
