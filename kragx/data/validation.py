@@ -111,17 +111,12 @@ class Validation(Result):
                 _row(name, value, summary[name], summary["n_queries"], targets.get(value, {}))
                 for value in dict.fromkeys([*summary[name], *targets])
             ]
-        heads = ("by", message("value"), message("count"), message("share"), message("target"))
+        counted = [message("count"), message("share"), message("target")]
+        heads = [message("by"), message("value"), *counted]
         yield from [Table(heads, rows, words=2)] if rows else []
-        yield Line(
-            joined(
-                ", ",
-                [
-                    plural(self.n_errors, "1 error", "{n} errors"),
-                    plural(self.n_warnings, "1 warning", "{n} warnings"),
-                ],
-            )
-        )
+        errors = plural(self.n_errors, "1 error", "{n} errors")
+        warnings = plural(self.n_warnings, "1 warning", "{n} warnings")
+        yield Line(joined(", ", [errors, warnings]))
 
 
 def _row(

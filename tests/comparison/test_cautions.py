@@ -17,7 +17,7 @@ from kragx.testing import ScriptedClient
 from tests.matchers.gold_of_templates import TEMPLATES, digit_ko, name_en, siblings_of
 from tests.thoroughness import all_cases
 
-SAID, SAID_KO = "gold of one template", "정답 텍스트가 한 서식에서 나왔습니다"
+SAID, SAID_KO = "gold of one template", "정답 텍스트가 한 틀에서 나왔습니다"
 pytestmark = pytest.mark.filterwarnings(f"ignore:{SAID}", "ignore:texts of one", "ignore:.*broken")
 
 

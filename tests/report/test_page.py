@@ -545,7 +545,7 @@ def test_what_could_turn_the_verdict_is_among_its_cautions(tmp_path):
     standing = next(iter(parts(tmp_path / "page.html")["index"]["standings"].values()))
     texts = [caution["text"] for caution in standing["cautions"]]
     (said,) = (text for text in texts if "gold of one template" in text["en"])
-    assert "한 서식에서" in said["ko"]
+    assert "한 틀에서" in said["ko"]
 
 
 class TestSample:

@@ -142,7 +142,7 @@ class QuestionSet(Result):
                     "The shares are of these and of the {n} that there were.", n=self.n_existing
                 )
             )
-        heads = ("by", message("value"), message("new"), message("share"), message("target"))
+        heads = message("by"), message("value"), message("new"), message("share"), message("target")
         yield Table(heads, [*self._rows()], words=2)
         yield Line(
             message(

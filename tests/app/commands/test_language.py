@@ -131,11 +131,11 @@ def test_language_and_no_command(kragx):
 
 
 REFUSED = {
-    "retrievers.a.warmup=1" + "0" * 30: f"retrievers.a.warmup: {10**30}은(는) 999999999보다",
+    "retrievers.a.warmup=1" + "0" * 30: f"retrievers.a.warmup: {10**30}: 999999999보다",
     "retrievers.a.repeat=0": "retrievers.a.repeat: 0: 1 이상의 정수가 아닙니다",
     "retrievers.a.timeout=0": "retrievers.a.timeout: 0: 0보다 큰 초 단위 시간이 아닙니다",
     "retrievers.a.args={1: 2}": "알 수 없는 인자 1; 쓸 수 있는 값",
-    "runs=1001": "runs: 1001은(는) 1000보다 큽니다",
+    "runs=1001": "runs: 1001: 1000보다 큽니다",
     "html=maybe": "html: 'maybe': true나 false가 아닙니다",
     "max_failed=2": "max_failed: 2: 0에서 1 사이의 수가 아닙니다",
 }

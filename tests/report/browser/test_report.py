@@ -446,8 +446,8 @@ def test_a_failure_is_one_where_the_lists_are_not_given_too(opened, tmp_path):
             "differences between retrievers cannot be decided with 2 questions: the least p that "
             "they can reach is .500; 6 questions can, if all of them agree; some fifty are a "
             "start",
-            "질문 2개로는 검색기 간의 차이를 판단할 수 없습니다(p가 .500보다 작아질 수 없음). "
-            "6개면 가능하지만 모든 질문에서 같은 쪽이 나아야 합니다. 50개쯤에서 시작하세요",
+            "질문 2개로는 검색기 간의 차이를 판단할 수 없습니다(p의 최솟값 .500). "
+            "6개면 가능하지만 모든 질문에서 같은 쪽이 나아야 합니다. 50개쯤으로 시작하세요",
         ),
         (
             {"confidence": 0.995, "resamples": 100},
