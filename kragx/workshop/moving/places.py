@@ -7,7 +7,7 @@ which chunks hold it, from where they begin and end. Letters are counted in a bl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -70,11 +70,9 @@ def align(
         shifts: the least and the most letter of it where the probe may begin.
     """
     equal = [*_equal_letters(probe, block, bounds, shifts)]
-    chunks = block.chunks(max(0, shifts[0]), shifts[1] + len(probe.codes))
-    of_chunks = _joined(run for chunk in chunks for run in _of_chunk(equal, chunk))
     # None has letters of the gold text and of what is around it.
     sides = [(0, probe.low), (probe.low, probe.high), (probe.high, len(probe.codes))]
-    parts = (run.within(*side) for run in of_chunks for side in sides)
+    parts = (run.within(*side) for run in equal for side in sides)
     aligned = _best_chain(sorted(run for run in parts if run.first < run.last), probe)
     near = [abs(run.shift - after.shift) <= PUT_IN for run, after in pairwise(aligned)]
     beside = [
@@ -137,39 +135,6 @@ def _equal_letters(
         for a, b in changes.reshape(-1, 2).tolist():
             if b - a >= LEAST:
                 yield LetterRun(a, b, diagonal)
-
-
-def _of_chunk(runs: Sequence[LetterRun], chunk: Chunk) -> list[LetterRun]:
-    """What of runs is in a chunk, each without the letters that are in a longer one.
-
-    A chunk is of one document: where the next one begins as the gold text ends, the letters there
-    are those of what is behind it.
-    """
-    inside = (run.within(chunk.begin - run.shift, chunk.end - run.shift) for run in runs)
-    longer: list[LetterRun] = []
-    for run in sorted(inside, key=lambda run: (run.first - run.last, run)):
-        first, last, shift = run
-        for other_run in longer:
-            if other_run.last - other_run.first == run.last - run.first:
-                continue
-            if other_run.place <= first + shift:
-                first = max(first, other_run.end - shift)
-            else:
-                last = min(last, other_run.place - shift)
-        if last - first >= max(1, min(2, run.last - run.first)):
-            longer.append(LetterRun(first, last, shift))
-    return longer
-
-
-def _joined(runs: Iterable[LetterRun]) -> list[LetterRun]:
-    """Runs, those that follow on one another, or overlap, as one."""
-    joined: list[LetterRun] = []
-    for run in sorted(set(runs), key=lambda run: (run.shift, run)):
-        if not joined or run.shift != joined[-1].shift or run.first > joined[-1].last:
-            joined.append(run)
-        else:
-            joined[-1] = joined[-1]._replace(last=max(run.last, joined[-1].last))
-    return joined
 
 
 class Piece(NamedTuple):
