@@ -293,9 +293,10 @@ class _Merge:
         """The field of which question a row is about: by its uid, else by its text."""
         if row.text("question_uid") in self._questions:
             return {}
-        text, questions = row.text("question"), self._questions.values()
+        # A Mac may write Hangul in parts.
+        text, questions = normalize("NFC", row.text("question")), self._questions.values()
         those_open = (q for q in questions if q.state == "open" or q.uid == text)
-        uids = [q.uid for q in those_open if text == q.uid or _is_alike(text, q.text)]
+        uids = [q.uid for q in those_open if text in (q.uid, normalize("NFC", q.text.strip()))]
         if len(uids) == 1:
             return {"question": uids[0]}
         problem = message(
@@ -424,11 +425,6 @@ def _over(stored: records.StoredRecord, fields: Mapping[str, Any]) -> dict[str, 
     """The fields of a record, those that a row says otherwise as it says them."""
     before = asdict(stored)
     return before | {n: value for n, value in fields.items() if not same_in_sheet(value, before[n])}
-
-
-def _is_alike(text: str, wording: str) -> bool:
-    """Whether somebody reads the same in both: a Mac may write Hangul in parts."""
-    return normalize("NFC", text) == normalize("NFC", wording.strip())
 
 
 def _mistake(column: str, problem: str, remedy: str) -> DataError:
