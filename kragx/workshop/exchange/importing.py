@@ -322,10 +322,11 @@ class _Merge:
             )
             if uid:  # out of another workshop, as it was there
                 self._check(record)
-                if self._uids.get(uid, [record]) != [record]:
+                same_uid = [replace(r, at=record.at) for r in self._uids.get(uid, ())]
+                if any(judgement != record for judgement in same_uid):
                     problem = message("two rows say something else with the same uid")
                     raise _mistake("uid", problem, message("keep one of them"))
-                return None if uid in self._uids else record
+                return None if same_uid else record
         else:
             record = self._rejudged(row, stored)
         newest = self._newest(record)
