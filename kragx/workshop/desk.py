@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kragx.data import tokenizer
+from kragx.evaluation.explanation import merged
 from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.ground.errors import UsageError
 from kragx.workshop.calls import ClashError, Json, UnknownError
@@ -143,7 +144,7 @@ class Desk:
         if (judgement.kind == "grade") != (grade is not None):
             raise UsageError("belongs to kind 'grade', and to no other", field="grade")
         check_fits(grade, self.workshop.settings.scale, judgement.spans, text)
-        judgement = replace(judgement, spans=_joined_spans(judgement.spans))
+        judgement = replace(judgement, spans=merged(judgement.spans))
         stored = self.state.judgement(judgement.uid)
         if stored is None:
             self.open_question(judgement.question)  # a repeated one was stored before
@@ -182,14 +183,3 @@ class Desk:
         docs = [self.documents.get(source) for source in question.sources]
         texts = [doc.text or "" for doc in docs if doc is not None]
         return leak(question.text, texts) if texts else None
-
-
-def _joined_spans(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Stretches of a text, sorted; those that overlap or touch are one."""
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return tuple(merged)

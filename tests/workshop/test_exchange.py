@@ -135,7 +135,7 @@ def workshops(draw) -> list[object]:
             sources=tuple(draw(st.lists(TEXTS, max_size=2))),
             gold=tuple(
                 draw(
-                    st.lists(st.fixed_dictionaries({"id": TEXTS, "grade": st.just(2)}), max_size=1)
+                    st.lists(st.fixed_dictionaries({"id": FILLED, "grade": st.just(2)}), max_size=1)
                 )
             ),
             metadata=draw(st.dictionaries(TEXTS, TEXTS | st.integers() | st.none(), max_size=2)),
@@ -346,6 +346,44 @@ def test_what_a_spreadsheet_makes_of_ids_does_no_harm(opened, tmp_path):
     edited(sheet, lambda rows: rows[-1].update(document="d1", grade="3"))
     with pytest.raises(DataError, match="or add a row without uid"):
         back(state, sheet)
+
+
+def test_nobody_gets_rights_by_a_sheet(opened, tmp_path):
+    """Who fills in a sheet gets neither the owner's rights by it nor back a link that is gone."""
+    state = opened("a", JIMIN, HANEUL, WHEN, said("j1", 1))
+    sheet, _ = out(state, "csv", tmp_path)
+    edited(sheet, lambda rows: [r | ({"role": "owner"} if r["role"] else {}) for r in rows])
+    with pytest.raises(DataError, match="role: no file changes what somebody may do"):
+        back(state, sheet)
+    file, _ = out(state, "jsonl", tmp_path)
+    state.add([replace(HANEUL, state="gone")])
+    back(state, file)
+    assert (state.people[HANEUL.uid].role, state.people[HANEUL.uid].state) == ("annotator", "gone")
+
+
+def test_two_rows_of_a_uid_are_one(opened, tmp_path):
+    """A row copied with a uid that is new here is a mistake, not one judgement of two."""
+    state = opened("a", JIMIN, WHEN)
+    row = {
+        "record": "judgement",
+        "uid": "copied-row",
+        "question": unicodedata.normalize("NFD", WHEN.text),
+    }
+    file = tmp_path / "rows.jsonl"
+    rows = [row | {"person": "지민", "document": doc, "grade": 1} for doc in ("d1", "d2")]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(DataError, match="line 2: uid: two rows say something else"):
+        back(state, file)
+    file.write_text(json.dumps(rows[0]) + "\n" + json.dumps(rows[0]) + "\n")
+    back(state, file)
+    assert [*state.judgements] == [(WHEN.uid, "d1")]
+
+
+def test_gold_that_the_corpus_lacks_is_named(opened, tmp_path):
+    """As where a workshop is made of it: no id that is gone comes into a release without a word."""
+    state, file = opened("a", JIMIN, WHEN), tmp_path / "gold.jsonl"
+    file.write_text(json.dumps({"query_id": "n", "query": "?", "gold": [{"id": "d0"}]}))
+    assert "'d0' (query 'n', gold 1)" in str(back(state, file))
 
 
 def test_a_row_takes_its_judgement_back(opened, tmp_path):

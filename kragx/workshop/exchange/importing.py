@@ -9,9 +9,12 @@ from datetime import datetime
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
+from unicodedata import normalize
 
 from pydantic import TypeAdapter, ValidationError
 
+from kragx.data import GoldDataset
+from kragx.data.corpus import as_corpus
 from kragx.data.forbidden import all_forbidden
 from kragx.data.formats.cells import same_in_sheet, unguarded
 from kragx.data.formats.jsonl import ending, read_records
@@ -31,7 +34,7 @@ from kragx.workshop.exchange.exporting import (
     columns_of,
     counts_of,
 )
-from kragx.workshop.folder.starting import records_of_gold
+from kragx.workshop.folder.starting import absent_gold, records_of_gold
 from kragx.workshop.names import check_unlike, people_called, the_person
 from kragx.workshop.pairs.moved import rows_of_moved
 from kragx.workshop.pairs.standing import check_fits
@@ -102,7 +105,9 @@ def _read(path: Path, source: ExportSource) -> tuple[str, Lines, *tuple[str, ...
     if first.keys() >= {"verdict", "candidates"}:
         return "moved", *rows_of_moved(path, source.state, source.text)
     if "query_id" in first:
-        return "gold", [*_of_gold(path, source)]
+        dataset, documents = read_dataset(path), source.documents
+        absent = absent_gold(dataset, documents, as_corpus(documents))
+        return "gold", [*_of_gold(dataset, path, source)], *([absent] if absent else [])
     if first and "record" not in first:
         raise UsageError(
             "neither an export (.csv, .jsonl) nor a gold set (.jsonl)",
@@ -111,10 +116,10 @@ def _read(path: Path, source: ExportSource) -> tuple[str, Lines, *tuple[str, ...
     return "jsonl", [(f"line {number}", columns) for number, columns in read_records(path)]
 
 
-def _of_gold(path: Path, source: ExportSource) -> Lines:
+def _of_gold(dataset: GoldDataset, path: Path, source: ExportSource) -> Lines:
     """The questions of a gold set that a workshop lacks, with their grades, as rows of nobody."""
     person = records.Person(name=path.name)
-    for record in records_of_gold(read_dataset(path), person, source.documents, max(source.grades)):
+    for record in records_of_gold(dataset, person, source.documents, max(source.grades)):
         uid = getattr(record, "question", record.uid)
         if uid not in source.state.questions:
             row = source.row(record)
@@ -253,14 +258,21 @@ class _Merge:
             texts = [getattr(thing, name) for thing in things.values()]
             return None if not uid and getattr(record, name) in texts else record
         record = _made(row.kind, _over(newest, row.fields))
-        if record in self._uids[uid] or replace(record, at=newest.at) == newest:
+        if record in self._uids[uid]:
             return None
         if record.at < newest.at:
             # A wording that was never here is an earlier one of a copy of this workshop.
-            if not any(wording.at == record.at for wording in self._uids[uid]):
+            is_same = replace(record, at=newest.at) == newest
+            if is_same or not any(wording.at == record.at for wording in self._uids[uid]):
                 return None
             problem = message("was changed in the workshop after this file was written")
             raise _mistake("uid", problem, message("export anew, and change that"))
+        # Else whoever fills in a sheet makes an owner of the link that they have.
+        if isinstance(record, records.Person) and uid in self._state.people:
+            before = self._state.people[uid]
+            if record.role != before.role or record.state not in (before.state, "gone"):
+                problem = message("no file changes what somebody may do")
+                raise _mistake("role", problem, _EXPORTED)
         return record if record.at > newest.at else replace(record, at=records.now())
 
     def _person_of(self, row: _Row) -> dict[str, str]:
@@ -281,9 +293,10 @@ class _Merge:
         """The field of which question a row is about: by its uid, else by its text."""
         if row.text("question_uid") in self._questions:
             return {}
-        text, questions = row.text("question"), self._questions.values()
+        # A Mac may write Hangul in parts.
+        text, questions = normalize("NFC", row.text("question")), self._questions.values()
         those_open = (q for q in questions if q.state == "open" or q.uid == text)
-        uids = [q.uid for q in those_open if text in (q.uid, q.text.strip())]
+        uids = [q.uid for q in those_open if text in (q.uid, normalize("NFC", q.text.strip()))]
         if len(uids) == 1:
             return {"question": uids[0]}
         problem = message(
@@ -309,7 +322,11 @@ class _Merge:
             )
             if uid:  # out of another workshop, as it was there
                 self._check(record)
-                return record
+                same_uid = [replace(r, at=record.at) for r in self._uids.get(uid, ())]
+                if any(judgement != record for judgement in same_uid):
+                    problem = message("two rows say something else with the same uid")
+                    raise _mistake("uid", problem, message("keep one of them"))
+                return None if same_uid else record
         else:
             record = self._rejudged(row, stored)
         newest = self._newest(record)

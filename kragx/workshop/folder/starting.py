@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from kragx.data import Doc, GoldDataset, as_corpus, read_dataset
-from kragx.data.corpus import Lacking
+from kragx.data.corpus import Corpus, Lacking
 from kragx.data.documents import doc_record
 from kragx.data.forbidden import FORBIDDEN
 from kragx.data.formats.format import query_record
@@ -64,6 +64,16 @@ SCALES: Mapping[str, Mapping[int, str]] = {
 def language_of(documents: Mapping[str, Doc]) -> Language:
     """Korean if the documents begin with Hangul, else English."""
     return "ko" if is_korean(next(iter(documents.values())).text or "") else "en"
+
+
+def absent_gold(queries: Iterable[Query], documents: Mapping[str, Doc], corpus: Corpus) -> str:
+    """The ids of gold that the corpus lacks, so that nobody can find them, in a sentence or ""."""
+    lacking = Lacking(corpus)
+    lacking.note([(0, query, None) for query in queries], {"gold"})
+    lacking.gold = {
+        doc: place for doc, place in lacking.gold.items() if doc and doc not in documents
+    }
+    return lacking.error("").problem if lacking else ""
 
 
 def records_of_gold(
@@ -293,11 +303,6 @@ def start(
         if source is not None:
             people.append(Person(name=source.name, role="file"))
             records += records_of_gold(source, people[-1], documents, top)
-    lacking = Lacking(documents.corpus)
-    lacking.note([(0, query, None) for query in gold_set or ()], {"gold"})
-    lacking.gold = {
-        doc: place for doc, place in lacking.gold.items() if doc and doc not in documents
-    }
     make_folder(folder)
     if isinstance(corpus, Mapping):
         write_records(map(doc_record, corpus.values()), folder / CORPUS)
@@ -320,7 +325,7 @@ def start(
         documents=len(documents),
         questions=sum(isinstance(record, Question) for record in records),
         judgements=sum(isinstance(record, Judgement) for record in records),
-        absent=lacking.error("").problem if lacking else "",
+        absent=absent_gold(gold_set or (), documents, documents.corpus),
     )
 
 

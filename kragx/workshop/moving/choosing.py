@@ -209,12 +209,19 @@ def _in_parts(probe: GoldProbe, places: list[Place], *, is_common: bool) -> Move
         left = message("{share:.0%} of its letters are left", share=share)
         verdict: Verdict = "lost" if share < GONE else "unsure"
         return left_open(probe.before, left, _shares(probe, places), verdict)
-    places = [place for place in places if place.is_known]
-    is_known = np.any([place.equal for place in places], axis=0)
-    if is_common or (covered > 1).mean() > 0.1 or is_known.mean() < THERE:
+    # What a place does not have as it was may lie in a chunk of another document there.
+    pieces = [
+        piece
+        for place in places
+        if place.is_known
+        for piece in place.pieces()
+        if not (piece.is_edited or place.is_doubtful(piece))
+    ]
+    n_known = sum(piece.high - piece.low for piece in pieces)
+    if is_common or (covered > 1).mean() > 0.1 or n_known < (1 - SLIVER) * len(covered):
         several = message("its parts stand in several places")
         return left_open(probe.before, several, _shares(probe, places))
-    return _became(probe, [piece for place in places for piece in place.pieces()])
+    return _became(probe, sorted(pieces, key=lambda piece: piece.low))
 
 
 def _at(probe: GoldProbe, places: Sequence[Place]) -> Moved:
@@ -222,7 +229,7 @@ def _at(probe: GoldProbe, places: Sequence[Place]) -> Moved:
     pieces_of: list[list[Piece]] = []
     for place in places:
         pieces = place.pieces()
-        doubtful = [piece for piece in pieces if place.may_be_beside(piece)]
+        doubtful = [piece for piece in pieces if place.is_doubtful(piece)]
         is_known = all(piece.size < SLIVER * (probe.high - probe.low) for piece in doubtful)
         pieces_of.append([piece for piece in pieces if is_known and piece not in doubtful])
     if whole := [pieces[0] for pieces in pieces_of if len(pieces) == 1]:

@@ -7,7 +7,7 @@ which chunks hold it, from where they begin and end. Letters are counted in a bl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -70,11 +70,9 @@ def align(
         shifts: the least and the most letter of it where the probe may begin.
     """
     equal = [*_equal_letters(probe, block, bounds, shifts)]
-    chunks = block.chunks(max(0, shifts[0]), shifts[1] + len(probe.codes))
-    of_chunks = _joined(run for chunk in chunks for run in _of_chunk(equal, chunk))
     # None has letters of the gold text and of what is around it.
     sides = [(0, probe.low), (probe.low, probe.high), (probe.high, len(probe.codes))]
-    parts = (run.within(*side) for run in of_chunks for side in sides)
+    parts = (run.within(*side) for run in equal for side in sides)
     aligned = _best_chain(sorted(run for run in parts if run.first < run.last), probe)
     near = [abs(run.shift - after.shift) <= PUT_IN for run, after in pairwise(aligned)]
     beside = [
@@ -139,39 +137,6 @@ def _equal_letters(
                 yield LetterRun(a, b, diagonal)
 
 
-def _of_chunk(runs: Sequence[LetterRun], chunk: Chunk) -> list[LetterRun]:
-    """What of runs is in a chunk, each without the letters that are in a longer one.
-
-    A chunk is of one document: where the next one begins as the gold text ends, the letters there
-    are those of what is behind it.
-    """
-    inside = (run.within(chunk.begin - run.shift, chunk.end - run.shift) for run in runs)
-    longer: list[LetterRun] = []
-    for run in sorted(inside, key=lambda run: (run.first - run.last, run)):
-        first, last, shift = run
-        for other_run in longer:
-            if other_run.last - other_run.first == run.last - run.first:
-                continue
-            if other_run.place <= first + shift:
-                first = max(first, other_run.end - shift)
-            else:
-                last = min(last, other_run.place - shift)
-        if last - first >= max(1, min(2, run.last - run.first)):
-            longer.append(LetterRun(first, last, shift))
-    return longer
-
-
-def _joined(runs: Iterable[LetterRun]) -> list[LetterRun]:
-    """Runs, those that follow on one another, or overlap, as one."""
-    joined: list[LetterRun] = []
-    for run in sorted(set(runs), key=lambda run: (run.shift, run)):
-        if not joined or run.shift != joined[-1].shift or run.first > joined[-1].last:
-            joined.append(run)
-        else:
-            joined[-1] = joined[-1]._replace(last=max(run.last, joined[-1].last))
-    return joined
-
-
 class Piece(NamedTuple):
     """A part of a gold text.
 
@@ -193,8 +158,8 @@ class Piece(NamedTuple):
 
     @property
     def is_edited(self) -> bool:
-        """Whether no letter of it is there as it was."""
-        return not self.place.equal[self.low : self.high].any()
+        """Whether no more of it is there as it was than another text may have by accident."""
+        return 2 * int(self.place.equal[self.low : self.high].sum()) <= self.high - self.low
 
 
 class Place:
@@ -231,6 +196,7 @@ class Place:
             probe.step * n_once >= FEWEST
             for n_once in (n_before, n_not_behind - n_before, len(once) - n_not_behind)
         )
+        self._once = once
         self.weight: int = probe.step * len(once)
         self.is_framed: bool = (
             self.weight >= FEWEST and (not low or before) and (high == n or behind)
@@ -326,19 +292,32 @@ class Place:
         behind = np.minimum.accumulate(np.where(self.equal, positions + 1, self.end)[::-1])[::-1]
         return np.asarray(np.minimum(before + number - last, behind - 1))
 
-    def may_be_beside(self, piece: Piece) -> bool:
-        """Whether a part that is edited may as well be what stood beside the text.
+    def is_doubtful(self, piece: Piece) -> bool:
+        """Whether a part may as well be another text of its template, or what stood beside it.
 
-        It is of the text where what stood beside it is there to its last letter, unless more
-        letters than were edited stand there now, and in two chunks: some of them were put in behind
-        it.
+        It is of the text where that runs on over the end of a chunk. It is another's where letters
+        that only it had are not there. One that is edited is of the text where what stood beside it
+        is there to its last letter, unless more letters than were edited stand there now, and in
+        two chunks: some of them were put in behind it.
         """
+        probe, n = self.probe, len(self.equal)
+        is_next = np.diff(self.positions) == 1
+        bounds = (bound for bound in (piece.low, piece.high) if 0 < bound < n)
+        if any(is_next[max(0, bound - LEAST) : bound + LEAST - 1].all() for bound in bounds):
+            return False
+        ends = probe.low + piece.low, probe.low + piece.high - GRAM + 1
+        n_unique, n_there = (
+            np.diff(np.searchsorted(places, ends)) for places in (probe.unique, self._once)
+        )
+        is_told = piece.size == n or self.source == probe.source is not None
+        if not is_told and probe.step * n_unique >= GRAM and n_there < 0.1 * n_unique:
+            return True
         if not piece.is_edited:
             return False
         (before, inside, behind), low, high = self._sides, self.probe.low, self.probe.high
         n_before, n_behind = inside[0].first - low, high - inside[-1].last
-        is_before = bool(before) and before[-1].last == low
-        is_behind = bool(behind) and behind[0].first == high
+        is_before = any(run.last == low and self.begin <= run.end + PUT_IN for run in before[-1:])
+        is_behind = any(run.first == high and run.place <= self.end + PUT_IN for run in behind[:1])
         is_before &= inside[0].place - self.begin <= n_before or piece.high == n_before
         is_behind &= self.end - inside[-1].end <= n_behind or piece.low == high - low - n_behind
         return (piece.low == 0 and not is_before) or (piece.high == high - low and not is_behind)

@@ -405,6 +405,25 @@ def test_by_places(language, offsets):
 
 
 @pytest.mark.integration
+@pytest.mark.parametrize("language", ["consumer_ko", "shop_en"])
+@pytest.mark.parametrize("share", [0, 0.05])
+def test_a_corpus_in_no_order(language, share):
+    """What lies beside a part of a split text there is no part of it: no *and* with strangers."""
+    for seed, (before, after) in enumerate([("paragraphs", "sentences"), ("300/60", "150")]):
+        rng = random.Random(seed)
+        wholes = rng.sample(texts(language), 10)
+        changed = [edited(text, share, rng).text for text in wholes]
+        old, new = Corpus.cut(wholes, CUTS[before]), Corpus.cut(changed, CUTS[after], name="n")
+        home = {doc.id: span[0] for doc, span in zip(new.docs, new.spans)}
+        result = move(
+            [[{"id": doc.id}] for doc in old.docs], old.docs, rng.sample(new.docs, len(new.docs))
+        )
+        for query, (number, *_) in zip(result.dataset, old.spans):
+            assert {home[gold.id] for gold in query.gold if gold.id} <= {number}, query
+        assert any(item.verdict == "split" for item in result.items)
+
+
+@pytest.mark.integration
 @given(st.integers(0, 10**6), st.sampled_from(sorted(CUTS)), st.sampled_from(sorted(CUTS)))
 @examples(40)
 @example(7862, "150", "sentences")  # a word of its own: "already."
