@@ -10,9 +10,10 @@ import numpy as np
 
 from kragx import matchers
 from kragx.data import Doc, Gold
+from kragx.evaluation.evaluate_run import match_source
 from kragx.evaluation.inputs import Texts, source_of
 from kragx.evaluation.match_source import MatchPlan, vocabulary_of
-from kragx.evaluation.parts import engine_of, match_source
+from kragx.evaluation.parts import engine_of
 from kragx.ground.errors import UsageError
 from kragx.metrics import Profile, profile_for
 from kragx.metrics.threshold import matches

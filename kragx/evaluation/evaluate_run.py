@@ -41,7 +41,7 @@ from kragx.evaluation.match_source import (
     vocabulary_of,
     vocabulary_of_runs,
 )
-from kragx.evaluation.parts import engine_of, match_source
+from kragx.evaluation.parts import Engine, engine_of, match_in_parts
 from kragx.evaluation.pools import check_whole_lists, pooled, within
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.runs import counts_of_runs
@@ -315,6 +315,26 @@ def unmeasured(
         failures=source.stats.failures,
         siblings=siblings,
     )
+
+
+def match_source(source: Source, plan: MatchPlan, engine: Engine | None) -> Matches:
+    """The matches of a whole source, which has passed then.
+
+    Args:
+        source: what is evaluated.
+        plan: what is done with it.
+        engine: does it part by part; None for this process, in one go.
+
+    Raises:
+        DataError: as whoever reads it; ids without texts are counted.
+        WorkerError: as `Engine.map`.
+    """
+    if engine is None:
+        matches = match_stream(source.read(), source.stats, plan)
+    else:
+        matches = match_in_parts(source, plan, engine)
+    matching.conclude(plan.matcher, source.stats.diagnostics)
+    return matches
 
 
 def _judged(source: Source, criteria: Criteria, plan: MatchPlan) -> tuple[Criteria, Matches]:

@@ -38,7 +38,7 @@ from kragx.ground.entry_points import declared
 from kragx.ground.errors import UsageError, WorkerError, inside
 from kragx.ground.options import from_options
 from kragx.ground.printing import message, progress_bar
-from kragx.matchers import BaseMatcher, MatchWarning, matching
+from kragx.matchers import BaseMatcher, MatchWarning
 from kragx.matchers.gold_siblings import GoldSample, compares_gold
 
 PART_BYTES = 16 << 20
@@ -260,26 +260,15 @@ class Engine(ABC):
             ) from error
 
 
-def match_source(source: Source, plan: MatchPlan, engine: Engine | None) -> Matches:
-    """The matches of a whole source, which has passed then.
-
-    Args:
-        source: what is evaluated.
-        plan: what is done with it.
-        engine: does it part by part; None for this process, in one go.
+def match_in_parts(source: Source, plan: MatchPlan, engine: Engine) -> Matches:
+    """The matches of a whole source, part by part, which has passed then.
 
     Raises:
-        DataError: as whoever reads it; ids without texts are counted.
         WorkerError: as `Engine.map`.
     """
-    if engine is None:
-        matches = match_stream(source.read(), source.stats, plan)
-    else:
-        work = partial(_matched, plan=plan, hashes=source.stats.hashes is not None)
-        results = engine.map(work, parts_of(source.rows))
-        matches = Matches.joined(*zip(*passing(source, results, message("matched parts"))))
-    matching.conclude(plan.matcher, source.stats.diagnostics)
-    return matches
+    work = partial(_matched, plan=plan, hashes=source.stats.hashes is not None)
+    results = engine.map(work, parts_of(source.rows))
+    return Matches.joined(*zip(*passing(source, results, message("matched parts"))))
 
 
 def engine_of(workers: object, *matchers: BaseMatcher) -> Engine | None:

@@ -54,7 +54,7 @@ class Commands(typer.Typer):
         return super().command(name, **{"cls": _Command, **options})
 
 
-class Group(Helping, TyperGroup):
+class CommandGroup(Helping, TyperGroup):
     """A group of commands."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -68,7 +68,7 @@ def group(name: str, about: str | None) -> Commands:
     """A group of commands."""
     return Commands(
         name=name,
-        cls=Group,
+        cls=CommandGroup,
         help=about,
         no_args_is_help=True,
         add_completion=False,

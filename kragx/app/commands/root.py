@@ -13,7 +13,7 @@ import typer
 from typer.main import get_command
 
 from kragx.app.commands.arguments import reading_arguments
-from kragx.app.commands.command import Commands, Group
+from kragx.app.commands.command import CommandGroup, Commands
 from kragx.app.commands.process import ending
 from kragx.ground.entry_points import Plugin, plugins
 from kragx.ground.printing import put, speaking
@@ -80,10 +80,10 @@ def _line(plugin: Plugin, limit: int) -> str:
     source = ast.parse(pkgutil.get_data(package, f"{file.replace('.', '/')}.py") or b"")
     functions = {node.name: node for node in source.body if isinstance(node, ast.FunctionDef)}
     about = ast.get_docstring(functions.get(name, source))
-    return Group(name=name, help=about).get_short_help_str(limit)
+    return CommandGroup(name=name, help=about).get_short_help_str(limit)
 
 
-class _Kragx(Group):
+class _Kragx(CommandGroup):
     """Whatever goes wrong becomes one line and its exit code; the help shows the road."""
 
     def __init__(self, **options: Any) -> None:
