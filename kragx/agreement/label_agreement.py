@@ -103,7 +103,8 @@ class Agreement(Result):
         notes: what a reader must know.
         settings: names, and how intervals are made; ``examples``, the name of those that the judge
             was shown; ``held_out``, whether there are any, and only queries count whose labels are
-            never examples.
+            never examples; ``cut``, the least grade that metrics take for relevant, if that is
+            known.
 
     Examples:
         >>> from kragx import agree
@@ -144,6 +145,8 @@ class Agreement(Result):
         """The statistics with intervals, the confusion matrix, and what was left out."""
         settings = self.settings
         yield self._headline()
+        if settings["cut"] is not None:
+            yield self._at_cut(settings["cut"])
         yield Table(
             (message("statistic"), message("value"), scoring.LEVEL),
             [
@@ -185,6 +188,31 @@ class Agreement(Result):
         )
         inferred = message("(as the human labels have them)") if self.scale.inferred else ""
         return Line(joined(" ", [headline, inferred]))
+
+    def _at_cut(self, cut: int) -> Line:
+        """What both sides call relevant: how much of the pairs, and whether the same ones."""
+        human, judge = (
+            sum(rate for label, rate in rates.items() if int(label) >= cut)
+            for rates in self.base_rates.values()
+        )
+        name = f"kappa_binary.{cut}"
+        kappa, ends = self.values[name], self.intervals[name]
+        is_chance = kappa is not None and (kappa <= 0 or (ends is not None and ends[0] <= 0))
+        text = message(
+            "grade {cut} or more: {human} of the pairs by people, {judge} by the judge; they pick "
+            "the same pairs no more often than chance would"
+            if is_chance
+            else "grade {cut} or more: {human} of the pairs by people, {judge} by the judge"
+            if ends is None
+            else "grade {cut} or more: {human} of the pairs by people, {judge} by the judge; they "
+            "pick the same pairs more often than chance would (kappa {kappa} {ends})",
+            cut=cut,
+            human=percent(human),
+            judge=percent(judge),
+            kappa=number(kappa),
+            ends=scoring.ends(ends),
+        )
+        return Line(text, "bold")
 
     def _confusion_table(self) -> Table:
         human, judge = ([*map(percent, rates.values())] for rates in self.base_rates.values())
@@ -321,6 +349,7 @@ def agree(
             "method": "expanded percentile bootstrap",
             "examples": examples,
             "held_out": examples is not None,
+            "cut": next((cut for cut in labels[1:] if cut == sides.judge.positive), None),
         },
     )
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 from kragx import Run
-from kragx.agreement import agree
+from kragx.agreement import Labels, agree
 from kragx.data.formats.jsonl import to_json
 from kragx.errors import DataError, UsageError
 
@@ -38,6 +38,35 @@ def test_what_is_compared():
     }
     assert listed == {("human", "q2", "strange"): 1.5, ("judge", "q2", "b"): 7}
     assert any("name it (--scale 0-3)" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("judge", "positive", "line"),
+    [
+        ({0: 0, 1: 1, 2: 2, 3: 3}, 2.0, "2 or more: 50.0% of the pairs by people, 47.9%"),
+        ({0: 2, 1: 2, 2: 2, 3: 2}, 2.0, "2 or more: 50.0% of the pairs by people, 97.9%"),
+        ({0: 0, 1: 0, 2: 1, 3: 3}, 3.0, "3 or more: 25.0% of the pairs by people, 22.9%"),
+        ({0: 0, 1: 0, 2: 1, 3: 3}, None, None),
+    ],
+)
+def test_at_the_cut(judge, positive, line):
+    """How much both sides call relevant, and whether the same pairs, as the kappa at the cut says;
+    nothing where nobody knows the cut.
+    """
+    people = {(f"q{n}", f"d{grade}"): float(grade) for n in range(12) for grade in range(4)}
+    machine = {pair: float(judge[int(grade)]) for pair, grade in people.items()}
+    machine["q0", "d3"] = 0.0  # one mistake of 48, as nothing that does not vary has an interval
+    agreement = agree(Labels(people), Labels(machine, positive=positive), resamples=200)
+    lines = [shown for shown in agreement.to_text().splitlines() if "of the pairs by" in shown]
+    assert (agreement.settings["cut"], len(lines)) == (positive, line is not None)
+    if line is not None:
+        kappa = agreement[f"kappa_binary.{positive:g}"]
+        assert kappa is not None
+        assert line in lines[0]
+        reading = (
+            "no more often than chance" if kappa < 0.1 else f"chance would (kappa {kappa:.4f} ["
+        )
+        assert reading in lines[0]
 
 
 def test_json():
