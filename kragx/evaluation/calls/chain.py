@@ -116,10 +116,20 @@ class ChainTrace(BaseCallbackHandler):
         self._end(run_id, tokens=usage.get("total_tokens"))
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """A step, retriever, tool or model has failed."""
+        """A step has failed."""
         self._end(run_id, error=reason_of(error))
 
-    on_retriever_error = on_tool_error = on_llm_error = on_chain_error
+    def on_retriever_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        """A retriever has failed."""
+        self._end(run_id, error=reason_of(error))
+
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        """A tool has failed."""
+        self._end(run_id, error=reason_of(error))
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        """A model has failed."""
+        self._end(run_id, error=reason_of(error))
 
     def _begin(self, kind: Kind, serialized: Any, run: Mapping[str, Any], **fields: Any) -> None:
         name = run.get("name") or (serialized or {}).get("name") or "step"
