@@ -929,7 +929,7 @@ def test_what_was_said_before_stands_above_the_question(opened, tmp_path, width)
     page.locator("#rows tr", has_text="그럼 교환은요?").first.click()
     turns = page.locator("dialog#detail .history li")
     expect(turns).to_have_text(
-        ["사용자: 환불은?", "도우미: <b>7일</b> 안에 됩니다."], use_inner_text=True
+        ["사용자: 환불은?", "어시스턴트: <b>7일</b> 안에 됩니다."], use_inner_text=True
     )
     page.click("#previous")
     expect(page.locator("#detail-title")).to_have_text("환불은?")
