@@ -197,13 +197,16 @@ class Agreement(Result):
         )
         name = f"kappa_binary.{cut}"
         kappa, ends = self.values[name], self.intervals[name]
-        is_chance = kappa is not None and (kappa <= 0 or (ends is not None and ends[0] <= 0))
         text = message(
             "grade {cut} or more: {human} of the pairs by people, {judge} by the judge; they pick "
             "the same pairs no more often than chance would"
-            if is_chance
+            if kappa is not None and kappa <= 0
             else "grade {cut} or more: {human} of the pairs by people, {judge} by the judge"
             if ends is None
+            else "grade {cut} or more: {human} of the pairs by people, {judge} by the judge; too "
+            "few to tell whether they pick the same pairs more often than chance would (kappa "
+            "{kappa} {ends})"
+            if ends[0] <= 0
             else "grade {cut} or more: {human} of the pairs by people, {judge} by the judge; they "
             "pick the same pairs more often than chance would (kappa {kappa} {ends})",
             cut=cut,

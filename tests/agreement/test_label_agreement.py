@@ -69,6 +69,19 @@ def test_at_the_cut(judge, positive, line):
         assert reading in lines[0]
 
 
+def test_too_few_to_tell():
+    """A kappa above 0 whose interval holds 0 is called neither chance nor better than it."""
+    people = {f"q{n}": {"a": n % 2, "b": 1} for n in range(8)}
+    judge = {
+        query: {**labels, "a": int(query in ("q1", "q2", "q3"))} for query, labels in people.items()
+    }
+    judge |= {query: {**judge[query], "b": 0} for query in ("q5", "q6")}
+    agreement = agree(people, judge, resamples=500)
+    low, _ = agreement.intervals["kappa_binary.1"] or (1.0, 1.0)
+    assert low <= 0 < (agreement["kappa_binary.1"] or 0)
+    assert "too few to tell whether they pick the same pairs" in agreement.to_text()
+
+
 def test_json():
     """The JSON has the fields of the documentation and is strict JSON."""
     plain = json.loads(to_json(agree(HUMAN, JUDGE, resamples=200).to_dict()))
